@@ -1,0 +1,14 @@
+"""Benchmarking PyTorch on CPU, Apple MPS and other accelerators.
+
+Layers; a module imports only from the rows above its own::
+
+    home  stats  units  timing  registry
+    data  datasets  ops  models  cases  environment  gate
+    results  estimate  devices
+    sweep  training  runner  export
+    doctor
+    __main__  ui        ui is the only package that imports streamlit or plotly
+
+Nothing here imports torch when it is imported, except ``devices``: the page has to paint before
+torch is there, and only the runner's thread brings it in.
+"""

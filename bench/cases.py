@@ -1,0 +1,186 @@
+"""What is measured, how hard it is tried, and in which order. Plans are checked here, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS
+
+SMALLEST_SIZE, LARGEST_SIZE = 16, 16_384
+MOST_SIZES = 200
+MOST_EPOCHS = 20
+LARGEST_BATCH = 65_535  # MPS has computed wrong rows beyond it (pytorch#96225, #189495)
+
+
+class PlanError(ValueError):
+    """A plan that cannot be measured: one sentence that says what to do."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Case:
+    """The identity of a measurement: this workload, at this size, on this device.
+
+    ``workload`` is "matvec", "mlp/train" or "mlp/infer"; ``size`` is m for an operation and the
+    batch size for a network.
+    """
+
+    workload: str
+    size: int
+    device: str
+    dtype: str = "float32"
+
+    def __str__(self) -> str:
+        return f"{self.workload} · {self.size} · {self.device}"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long to try and how precise to get. Times in seconds."""
+
+    name: str
+    target: float  # wanted half-width of the median's 95 % interval, relative to the median
+    min_rounds: int  # devices alternate over rounds
+    max_rounds: int
+    round_s: float  # per device and round
+    warmup_s: float
+    min_block_s: float  # a block lasts at least this long
+    limit_s: float  # per case; no new round begins after it
+    min_samples: int = 10
+
+
+EFFORTS = {
+    "quick": Budget("quick", 0.05, 5, 8, 0.04, 0.1, 2e-3, 10.0),
+    "standard": Budget("standard", 0.02, 8, 20, 0.06, 0.25, 4e-3, 30.0),
+    "thorough": Budget("thorough", 0.01, 12, 40, 0.15, 0.5, 8e-3, 120.0),
+}
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """One operation over sizes and devices. Sizes ascend; the devices of one size are measured together."""
+
+    operation: str
+    sizes: tuple[int, ...]
+    devices: tuple[str, ...]
+    budget: Budget = EFFORTS["standard"]
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.operation not in OPERATIONS:
+            raise PlanError(f"There is no operation {self.operation!r}; choose from {', '.join(OPERATIONS)}.")
+        check_sizes(self.sizes)
+        _check_devices(self.devices)
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        return tuple(case for size in self.sizes for case in self.group(size))
+
+    def group(self, size: int) -> tuple[Case, ...]:
+        """The cases of one size, one a device."""
+        return tuple(Case(self.operation, size, device) for device in self.devices)
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """Training and inference of networks on images, on each device from the same weights and batches."""
+
+    networks: tuple[str, ...]
+    devices: tuple[str, ...]
+    epochs: int = 1
+    batch: int = 128
+    images: int = 60_000
+    data: str = "fashion-mnist"  # "fashion-mnist", "synthetic" or a folder of IDX files
+    learning_rate: float = 3e-4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.networks:
+            raise PlanError("Choose at least one model.")
+        for name in self.networks:
+            if name not in NETWORKS:
+                raise PlanError(f"There is no model {name!r}; choose from {', '.join(NETWORKS)}.")
+        _check_devices(self.devices)
+        _between("Epochs", self.epochs, 1, MOST_EPOCHS)
+        _between("Images", self.images, 1, 1_000_000)
+        _between("The batch size", self.batch, 1, LARGEST_BATCH)
+        if self.batch > self.images:
+            raise PlanError(
+                f"A batch of {self.batch} needs at least as many images, and there are {self.images}: "
+                "use more images or a smaller batch."
+            )
+        for name in self.networks:
+            _check_last_batch(name, self.batch, self.images)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return -(-self.images // self.batch)
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        return tuple(
+            Case(f"{name}/{mode}", self.batch, device)
+            for name in self.networks
+            for mode in ("train", "infer")
+            for device in self.devices
+        )
+
+
+def spaced_sizes(first: int, last: int, how_many: int, spacing: str) -> tuple[int, ...]:
+    """``how_many`` whole sizes from ``first`` to ``last``, "geometric" or "even"; fewer where they coincide."""
+    check_sizes(sorted({first, last}))
+    _between("The number of sizes", how_many, 1, MOST_SIZES)
+    space = np.geomspace if spacing == "geometric" else np.linspace
+    return tuple(int(n) for n in np.unique(np.rint(space(first, last, how_many)).astype(int)))
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Sizes from a command line: "article" or "128,256,512". PlanError where that is not what it is."""
+    if text.strip() == "article":
+        return ARTICLE_SIZES
+    parts = [part.strip().replace("_", "") for part in text.split(",")]
+    wrong = next((part for part in parts if not (part.isascii() and part.isdigit())), None)
+    if wrong is not None:
+        raise PlanError(f'Sizes are whole numbers such as 128,256,512, or the word "article"; {wrong!r} is not.')
+    sizes = tuple(int(part[:12]) for part in parts)
+    check_sizes(sizes)
+    return sizes
+
+
+def check_sizes(sizes: Sequence[int]) -> None:
+    """PlanError unless there are some, in range and in ascending order."""
+    if not sizes:
+        raise PlanError("Choose at least one size.")
+    if len(sizes) > MOST_SIZES:
+        raise PlanError(f"{len(sizes)} sizes are too many for one run: choose at most {MOST_SIZES}.")
+    for size in sizes:
+        _between("A size", size, SMALLEST_SIZE, LARGEST_SIZE)
+    for before, after in zip(sizes, sizes[1:], strict=False):
+        if after <= before:
+            raise PlanError(f"Sizes must ascend, each once, and {after} comes after {before}: put them in order.")
+
+
+def _check_devices(devices: Iterable[str]) -> None:
+    if not devices:
+        raise PlanError("Choose at least one device.")
+    if len(set(devices)) < len(tuple(devices)):
+        raise PlanError("Name each device once.")
+
+
+def _check_last_batch(network: str, batch: int, images: int) -> None:
+    """Batch normalisation needs at least two images in every batch, the last one too."""
+    smallest, last = NETWORKS[network].smallest_batch, images % batch or batch
+    if last < smallest:
+        title = NETWORKS[network].title
+        better = f"use {images - last} or {images + 1} images" if batch > 1 else "use batches of at least 2"
+        raise PlanError(
+            f"{images} images in batches of {batch} leave a last batch of {last}, on which {title} cannot "
+            f"train because batch normalisation needs at least {smallest}: {better}."
+        )
+
+
+def _between(what: str, value: int, low: int, high: int) -> None:
+    if not isinstance(value, int) or not low <= value <= high:
+        raise PlanError(f"{what} must be from {low} to {high}, and {value} is not.")

@@ -1,0 +1,158 @@
+"""Devices: where a workload runs, how to wait until it has finished, and what is here.
+
+An accelerator runs asynchronously: a call returns before its work is done. Timing code therefore
+calls ``synchronize()`` on *the device being measured* before each clock reading. One code path
+serves every kind of device: PyTorch gives each a module of the same shape (torch.mps, torch.cuda ...).
+Only the runner's thread may call anything here: two threads on MPS crash the process.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass, replace
+
+import psutil
+import torch
+
+from bench.environment import EMULATED, chip_name, is_translated
+from bench.timing import time_block
+
+LABELS = {"cpu": "CPU", "mps": "MPS", "cuda": "CUDA", "xpu": "XPU"}  # the reference first
+
+# What a device says when it cannot: out of memory, operator missing, dtype unsupported.
+# Anything else is a bug of ours and ends the run.
+DEVICE_ERRORS = (RuntimeError, NotImplementedError, TypeError, MemoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """What the rest of the program may know of a device without touching it."""
+
+    name: str  # PyTorch's device string
+    label: str  # for people
+    hardware: str = ""
+    usable: bool = False  # a product on it came out right
+    reason: str = ""  # why it is not usable, and what to do
+    memory_bytes: int = 0  # that a run may use
+    shares_memory: bool = False  # with the CPU, as on Apple Silicon
+    flops_per_s: float = 0.0  # rough, of one small product: for planning only, never shown as a result
+    bytes_per_s: float = 0.0
+    call_s: float = 0.0
+
+    @property
+    def emulated(self) -> bool:
+        return EMULATED in self.hardware.lower()
+
+
+class Device:
+    """One place to run. Not to be shared between threads."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.torch = torch.device(name)
+        self._module = torch.get_device_module(name)
+
+    def synchronize(self) -> None:
+        """Wait until all queued work is done (at once on the CPU)."""
+        self._module.synchronize()
+
+    def release_memory(self) -> None:
+        """Give cached blocks back, so that one case does not starve the next."""
+        if hasattr(self._module, "empty_cache"):
+            self._module.empty_cache()
+
+    def hardware(self) -> str:
+        if self.name == "cpu":
+            return chip_name()
+        if self.name == "mps":
+            return getattr(torch.backends.mps, "get_name", chip_name)()
+        return self._module.get_device_name()
+
+    def memory_bytes(self) -> int:
+        """What a run may use now, in bytes."""
+        if self.name == "cpu":
+            return psutil.virtual_memory().available
+        if self.name == "mps":
+            return self._module.recommended_max_memory() - self._module.driver_allocated_memory()
+        return self._module.mem_get_info()[0]
+
+
+def find_devices() -> tuple[DeviceInfo, ...]:
+    """Every kind of device, the CPU first, each usable or with the reason why not."""
+    return tuple(probe(name) for name in LABELS)
+
+
+def probe(name: str) -> DeviceInfo:
+    """Look for a device, and try a real product on it."""
+    info = DeviceInfo(name, LABELS[name])
+    if missing := why_missing(name):
+        return replace(info, reason=missing)
+    try:
+        return _try(info)
+    except DEVICE_ERRORS as error:
+        return replace(info, reason=f"{info.label} is there, but a first product on it failed: {one_line(error)}")
+
+
+def _try(info: DeviceInfo) -> DeviceInfo:
+    device = Device(info.name)
+    a = torch.rand(512, 512, generator=torch.Generator().manual_seed(0))
+    b = a.to(device.torch)
+    wrong = torch.max(torch.abs((b @ b).cpu().double() - a.double() @ a.double())).item()
+    if not wrong < 0.5:  # of values near 128; TF32 is off by at most about 0.1
+        return replace(info, reason=f"{info.label} is there, but gave a wrong product (off by {wrong:.3g}).")
+    small = b[:8, :8].contiguous()
+    product = min(time_block(lambda: b @ b, device.synchronize, 2).per_step for _ in range(3))
+    call = min(time_block(lambda: small + small, device.synchronize, 20).per_step for _ in range(3))
+    large = torch.rand(4 * 2**20).to(device.torch)
+    copy = min(time_block(large.clone, device.synchronize).per_step for _ in range(3))
+    hardware = device.hardware()
+    label = f"{info.label} (emulated)" if EMULATED in hardware.lower() else info.label
+    return replace(
+        info,
+        label=label,
+        hardware=hardware,
+        usable=True,
+        memory_bytes=device.memory_bytes(),
+        shares_memory=info.name == "mps",
+        flops_per_s=2 * 512**3 / product,
+        bytes_per_s=2 * 4 * large.numel() / copy,
+        call_s=call,
+    )
+
+
+def why_missing(name: str) -> str:
+    """Why a device cannot be used, and what to do; empty if it is there."""
+    if name == "cpu":
+        return ""
+    if name == "mps":
+        return _why_no_mps()
+    module = getattr(torch, name, None)
+    if module is not None and module.is_available():
+        return ""
+    what = {"cuda": "NVIDIA (or ROCm) GPU", "xpu": "Intel GPU"}[name]
+    return f"No {what} that this PyTorch ({torch.__version__}) can use."
+
+
+def _why_no_mps() -> str:
+    if torch.backends.mps.is_available():
+        return ""
+    if sys.platform != "darwin":
+        return "MPS needs a Mac with Apple Silicon; this is " + {"linux": "Linux", "win32": "Windows"}.get(
+            sys.platform, sys.platform) + "."  # fmt: skip
+    if is_translated():
+        return (
+            "This Python is an Intel build run by Rosetta and cannot reach the GPU: install an arm64 Python "
+            "and make the virtual environment again with it."
+        )
+    if platform.machine() != "arm64":
+        return "MPS needs Apple Silicon; PyTorch no longer supports Intel Macs."
+    if not torch.backends.mps.is_built():
+        return f"This PyTorch ({torch.__version__}) was built without MPS: install it again with pip."
+    return f"MPS needs macOS 14 or newer for this PyTorch; this is macOS {platform.mac_ver()[0]}."
+
+
+def one_line(error: BaseException) -> str:
+    """An exception as one sentence: its type only where it has no text."""
+    lines = str(error).strip().splitlines()
+    return lines[0].strip() if lines else type(error).__name__

@@ -1,0 +1,108 @@
+"""What the numbers depend on and no result shows: machine, versions, threads, switches."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+UNKNOWN = "unknown"
+EMULATED = "emulated"  # in the hardware name of a device that only pretends
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Captured once per run in the measuring thread, exported with it. Holds no host or user name."""
+
+    captured_at: str  # ISO 8601, UTC
+    platform: str
+    chip: str
+    machine: str  # "arm64", "x86_64"
+    translated: bool  # an x86 Python under Rosetta
+    cores: int  # physical, or logical where the system does not tell
+    memory_bytes: int
+    python: str
+    torch: str
+    blas: str
+    threads: int  # PyTorch's intra-op threads, read in the thread that measures
+    power: str  # "mains", "battery" or "unknown"
+    load: float | None  # processes wanting a core over the last minute; None where there is no such figure
+    devices: Mapping[str, str]  # device name to hardware name
+    variables: Mapping[str, str]  # PYTORCH_*, *_NUM_THREADS and the like
+
+    def is_emulated(self, device: str) -> bool:
+        return EMULATED in self.devices.get(device, "").lower()
+
+
+def capture_environment(devices: Mapping[str, str]) -> Environment:
+    """Ask the machine. Call it in the thread that measures: PyTorch's thread setting belongs to a thread."""
+    import psutil
+    import torch
+
+    return Environment(
+        captured_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        platform=platform.platform(terse=True),
+        chip=chip_name(),
+        machine=platform.machine(),
+        translated=is_translated(),
+        cores=psutil.cpu_count(logical=False) or psutil.cpu_count() or 1,
+        memory_bytes=psutil.virtual_memory().total,
+        python=platform.python_version(),
+        torch=torch.__version__,
+        blas=_blas(torch.__config__.show()),
+        threads=torch.get_num_threads(),
+        power=_power(),
+        load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        devices=dict(devices),
+        variables={
+            name: value
+            for name, value in sorted(os.environ.items())
+            if name.startswith(("PYTORCH_", "EMULATED_MPS_"))
+            and "DIR" not in name
+            or name.endswith("_NUM_THREADS")
+        },
+    )
+
+
+def chip_name() -> str:
+    """"Apple M1 Pro", "AMD EPYC 7763 64-Core Processor"; "unknown" where the system does not tell."""
+    if sys.platform == "darwin":
+        return _sysctl("machdep.cpu.brand_string") or UNKNOWN
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.lower().startswith("model name"):
+                return line.partition(":")[2].strip() or UNKNOWN
+    return platform.processor() or UNKNOWN
+
+
+def is_translated() -> bool:
+    """True for an Intel Python that Rosetta runs on Apple Silicon: it can't reach the GPU and is slow."""
+    return sys.platform == "darwin" and _sysctl("sysctl.proc_translated") == "1"
+
+
+def _sysctl(name: str) -> str:
+    done = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _power() -> str:
+    import psutil
+
+    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+    if battery is None:
+        return UNKNOWN
+    return "mains" if battery.power_plugged else "battery"
+
+
+def _blas(config: str) -> str:
+    """The BLAS library from PyTorch's build description, e.g. "accelerate", "mkl", "open"."""
+    for part in config.replace("\n", ",").split(","):
+        key, _, value = part.strip().partition("=")
+        if key == "BLAS_INFO":
+            return value
+    return UNKNOWN

@@ -1,0 +1,118 @@
+"""Before a run: about how long it takes, how much memory it needs, and what would not fit.
+
+The rates come from one small product and one copy per device at start-up. They are for planning
+only and never shown as results; during a run the time left is corrected by what has been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from bench.cases import Budget, SweepPlan, TrainingPlan
+from bench.registry import NETWORKS, OPERATIONS
+from bench.units import count, size
+
+SHARE = 0.8  # of the free memory that a run may plan to use
+DRAW_BYTES_PER_S = 0.8e9  # making random numbers and copying them, one core
+TRAINING_EFFICIENCY = 0.25  # of a single product's rate, typical of small layers
+STEPS_WARMED_UP = 40  # before training, see training.py
+HOST_STEP_S = 4e-4  # a training step's few dozen calls from Python, apart from the device's work
+
+
+class Rates(Protocol):
+    """What planning needs to know of a device; DeviceInfo has it."""
+
+    name: str
+    label: str
+    memory_bytes: int
+    shares_memory: bool
+    flops_per_s: float
+    bytes_per_s: float
+    call_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a plan will take."""
+
+    seconds: float
+    memory_bytes: int  # the most that is held at once, all devices together
+    left_out: Mapping[int, str]  # size to the reason why it would not fit
+
+
+def sweep_outlook(plan: SweepPlan, devices: Mapping[str, Rates]) -> Outlook:
+    """Time and memory of a sweep; sizes that would not fit are left out of both."""
+    operation = OPERATIONS[plan.operation]
+    left_out = {
+        n: reason for n in plan.sizes if (reason := too_large(operation.memory(n), plan.devices, devices))
+    }
+    sizes = [n for n in plan.sizes if n not in left_out]
+    needs = [operation.memory(n) * copies(plan.devices, devices) for n in sizes]
+    return Outlook(sum(group_seconds(plan, n, devices) for n in sizes), max(needs, default=0), left_out)
+
+
+def too_large(need: int, chosen: tuple[str, ...], devices: Mapping[str, Rates]) -> str:
+    """Why ``need`` bytes on each chosen device would not fit; empty if they would."""
+    host = devices.get("cpu")
+    if host and need * copies(chosen, devices, "cpu") > SHARE * host.memory_bytes:
+        return f"needs {size(need * copies(chosen, devices, 'cpu'))} of memory, and {size(host.memory_bytes)} are free"
+    for name in chosen:
+        device = devices[name]
+        if need > SHARE * device.memory_bytes:
+            return f"needs {size(need)} on {device.label}, which has {size(device.memory_bytes)} free"
+    return ""
+
+
+def copies(chosen: tuple[str, ...], devices: Mapping[str, Rates], of: str = "") -> int:
+    """How many copies of the inputs there are at once: the CPU's own, and one an accelerator.
+
+    With ``of="cpu"`` only those that lie in the CPU's memory.
+    """
+    others = [devices[name] for name in chosen if name != "cpu"]
+    return 1 + sum(device.shares_memory or of != "cpu" for device in others)
+
+
+def group_seconds(plan: SweepPlan, n: int, devices: Mapping[str, Rates]) -> float:
+    """Seconds for one size on all the plan's devices."""
+    operation, budget = OPERATIONS[plan.operation], plan.budget
+    drawn = operation.memory(n) / DRAW_BYTES_PER_S
+    step = {name: step_seconds(operation.cost(n), devices[name]) for name in plan.devices}
+    return drawn + sum(_case_seconds(seconds, budget) for seconds in step.values())
+
+
+def step_seconds(cost, device: Rates) -> float:
+    return device.call_s + max(cost.flops / device.flops_per_s, cost.bytes_moved / device.bytes_per_s)
+
+
+def _case_seconds(step_s: float, budget: Budget) -> float:
+    block = max(step_s, budget.min_block_s)
+    a_round = max(budget.round_s, block) + (block if block < 0.2 else 0)  # and its re-warm
+    rounds = min(1.3 * budget.min_rounds, max(1.0, budget.limit_s / a_round))
+    return max(budget.warmup_s, 3 * block) + rounds * a_round
+
+
+def training_outlook(plan: TrainingPlan, devices: Mapping[str, Rates]) -> Outlook:
+    """Time and memory of training and inference; nothing is left out, images are small."""
+    seconds = sum(training_seconds(plan, name, devices[device]) for name in plan.networks for device in plan.devices)
+    images = 4 * 28 * 28 * (plan.images + 10_000)
+    weights = sum(4 * 4 * NETWORKS[name].parameters for name in plan.networks)
+    activations = 4 * 60_000 * plan.batch  # the ConvNet's, generously
+    return Outlook(1.5 + seconds, images + (weights + activations) * len(plan.devices), {})
+
+
+def training_seconds(plan: TrainingPlan, network: str, device: Rates) -> float:
+    """Warm-up, epochs, one inference pass and the test of one network on one device."""
+    flops = NETWORKS[network].forward_flops * plan.batch
+    forward = HOST_STEP_S / 3 + flops / (TRAINING_EFFICIENCY * device.flops_per_s)
+    step = HOST_STEP_S + 20 * device.call_s + 3 * forward
+    passes = plan.epochs * plan.steps_per_epoch * step + plan.steps_per_epoch * forward
+    return passes + STEPS_WARMED_UP * (step + forward) + 10_000 / plan.batch * forward
+
+
+def describe(outlook: Outlook) -> str:
+    """The sentence for the sizes left out; empty if there are none."""
+    if not outlook.left_out:
+        return ""
+    return " ".join(f"m = {count(n)} is left out: it {reason}." for n, reason in outlook.left_out.items())

@@ -1,0 +1,96 @@
+"""Keeps drawing and timing apart: the page draws between timed stretches, never during one.
+
+Both share the interpreter and the cores. A page that redraws twice a second while a block is timed
+made small products read up to seven times too slow. So the thread that measures holds the gate
+while it times, and whoever draws waits for it. What a page does before it can ask (receiving the
+request) and after it has drawn (the browser painting) is outside the gate: blocks that a request
+fell into are measured again, and timing waits for the machine to calm down after a drawing.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psutil
+
+from bench.timing import clock
+
+LEAD_S = 0.03  # a request keeps the interpreter busy about so long before it reaches the gate
+PATIENCE_S = 2.0  # a page waits no longer than this for a block to end; then it draws all the same
+CALM_WINDOW_S, CALM_LONGEST_S = 0.05, 0.4
+
+
+class Gate:
+    """One per runner. ``timed`` is for the thread that measures, ``drawing`` for everybody else."""
+
+    def __init__(self, settle: Callable[[], None] | None = None) -> None:
+        self._condition = threading.Condition()
+        self._timing = False
+        self._drawers = 0  # waiting or drawing
+        self._spans: deque[list[float]] = deque(maxlen=64)  # [from, to]: blocks in them are disturbed
+        self._settle = settle or wait_for_calm
+        self._unsettled = False
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Hold off drawing; begins when nobody draws and the machine has calmed down."""
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: not self._drawers, timeout=5.0)
+                if not self._unsettled:
+                    self._timing = True
+                    break
+                self._unsettled = False
+            self._settle()
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._timing = False
+                self._condition.notify_all()
+
+    @contextmanager
+    def drawing(self, patience: float = PATIENCE_S) -> Iterator[bool]:
+        """Wait for the timed stretch to end, at most ``patience`` seconds; yields whether it has."""
+        asked = clock()
+        span = [asked - LEAD_S, asked + LEAD_S / 10]
+        with self._condition:
+            self._drawers += 1
+            if self._timing:
+                self._spans.append(span)
+            quiet = self._condition.wait_for(lambda: not self._timing, patience)
+            if not quiet:
+                span[1] = float("inf")  # until drawn
+        try:
+            yield quiet
+        finally:
+            with self._condition:
+                if not quiet:
+                    span[1] = clock()
+                self._drawers -= 1
+                self._unsettled = True
+                self._condition.notify_all()
+
+    def disturbed(self, start: float, end: float) -> bool:
+        """Did a page ask to be drawn, or draw, between these two readings of the clock?"""
+        return any(start < to and since < end for since, to in tuple(self._spans))
+
+
+def wait_for_calm() -> None:
+    """Return once other processes (a browser painting) leave the cores alone, or after CALM_LONGEST_S."""
+    me, pause, deadline = psutil.Process(), threading.Event(), clock() + CALM_LONGEST_S
+    busy = _others(me)
+    while clock() < deadline:
+        pause.wait(CALM_WINDOW_S)
+        now = _others(me)
+        if now - busy <= 0.2 * CALM_WINDOW_S + 0.005:  # system times have a resolution of 10 ms
+            return
+        busy = now
+
+
+def _others(me: psutil.Process) -> float:
+    """CPU seconds that all processes but this one have used."""
+    every, mine = psutil.cpu_times(), me.cpu_times()
+    total = every.user + every.system + getattr(every, "nice", 0.0)
+    return total - mine.user - mine.system

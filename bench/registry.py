@@ -1,0 +1,95 @@
+"""The contract of a thing to measure, and the registries that the rest of the program reads.
+
+An operation says what it computes on which tensors, what one step *costs*, and over which sizes it
+is swept. A network says how it is made and what it costs an image. Neither reads a clock nor knows
+a device: inputs and weights are made once on the CPU from a seed and copied to each device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
+    from torch import Tensor, nn
+
+Step = Callable[[], "Tensor"]  # one unit of work on tensors already in place
+Draw = Callable[..., "Tensor"]  # draw(*shape): uniform random numbers on the CPU, from the run's seed
+
+ARTICLE_SIZES = (100, 300, 500, 750, 1000, 1500, 2000, 2500, 3000)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one step costs, by arithmetic rather than by measurement."""
+
+    flops: int  # floating-point operations
+    bytes_moved: int  # least memory traffic, bytes: every input read once, every output written once
+    items: int = 1  # things processed (products, images)
+
+    @property
+    def arithmetic_intensity(self) -> float:
+        """FLOP per byte: the x axis of a roofline."""
+        return self.flops / self.bytes_moved
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row of the registry of operations."""
+
+    name: str  # "matvec"
+    title: str  # "Matrix × vector"
+    formula: str  # for people: "B a, with B of m × m numbers and a of m"
+    axis: str  # label of the swept size: "m"
+    build: Callable[[Draw, int], tuple[Callable[..., Tensor], tuple[Tensor, ...]]]
+    cost: Callable[[int], Cost]
+
+    def memory(self, size: int) -> int:
+        """Bytes of all inputs and outputs of one step, on one device."""
+        return self.cost(size).bytes_moved
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One row of the registry of networks: a model that is trained and used for inference."""
+
+    name: str  # "convnet"
+    title: str
+    make: Callable[[], nn.Module]
+    parameters: int
+    forward_flops: int  # per image
+    smallest_batch: int = 1  # batch normalisation cannot train on a single image
+
+
+OPERATIONS: dict[str, Operation] = {}
+NETWORKS: dict[str, Network] = {}
+
+
+def operation(name: str, *, title: str, formula: str, axis: str, cost: Callable[[int], Cost]):
+    """Register the decorated ``build(draw, size) -> (function, inputs)`` under ``name``.
+
+    ``function(*inputs)`` is the step. ValueError if the name is taken.
+    """
+
+    def register(build):
+        _add(OPERATIONS, Operation(name, title, formula, axis, build, cost))
+        return build
+
+    return register
+
+
+def network(name: str, *, title: str, parameters: int, forward_flops: int, smallest_batch: int = 1):
+    """Register the decorated ``make() -> nn.Module`` under ``name``. ValueError if the name is taken."""
+
+    def register(make):
+        _add(NETWORKS, Network(name, title, make, parameters, forward_flops, smallest_batch))
+        return make
+
+    return register
+
+
+def _add(registry: dict, entry: Operation | Network) -> None:
+    if entry.name in registry:
+        raise ValueError(f"{entry.name!r} is already registered")
+    registry[entry.name] = entry

@@ -1,0 +1,134 @@
+"""What a run produces. Immutable values only; raw samples are kept, every statistic is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from bench import stats
+from bench.cases import Case
+from bench.environment import Environment
+from bench.registry import Cost
+
+REFERENCE = "cpu"  # speed-ups are against it
+BUSY, DOUBTFUL = 0.1, 0.25  # noise above which to doubt the machine, and the number
+
+CONVERGED, NOISY, TIMED_OUT, FAILED = "converged", "noisy", "timed out", "failed"
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What belongs to the training or inference of a network beside its samples."""
+
+    images: int  # per epoch, or per pass
+    data: str  # for people: which images
+    epochs_s: tuple[float, ...]  # wall seconds of each epoch (each pass, for inference), device synchronised
+    phases_s: Mapping[str, tuple[float, ...]]  # seconds a batch, each phase waited for, measured apart
+    losses: tuple[tuple[int, float], ...] = ()  # (images seen so far, mean loss since the last entry)
+    train_loss: float | None = None  # mean over the last epoch
+    test_accuracy: float | None = None  # fraction of the test images
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A case that ran."""
+
+    case: Case
+    cost: Cost  # of one step
+    status: str  # CONVERGED, NOISY or TIMED_OUT
+    reason: str  # the unmet condition in words; empty if converged
+    first_call_s: float  # includes lazy compilation and allocation; never part of a sample
+    calls: int  # steps a sample
+    samples_s: tuple[float, ...]  # wall seconds a step, in the order taken
+    rounds: tuple[int, ...]  # how many of the samples each round took
+    dispatch_s: tuple[float, ...] = ()  # seconds to queue a step, beside each sample
+    disturbed: int = 0  # blocks thrown away and measured again because a page was being drawn
+    learning: Learning | None = None
+
+    @cached_property
+    def median_s(self) -> stats.Estimate:
+        return stats.median(self.samples_s)
+
+    @cached_property
+    def by_round(self) -> tuple[tuple[float, ...], ...]:
+        """The samples, round by round."""
+        ends = np.cumsum(self.rounds)
+        return tuple(self.samples_s[end - n : end] for end, n in zip(ends, self.rounds, strict=True))
+
+    @property
+    def items_per_s(self) -> stats.Estimate:
+        return self.median_s.rate_of(self.cost.items)
+
+    @property
+    def flops_per_s(self) -> stats.Estimate:
+        return self.median_s.rate_of(self.cost.flops)
+
+    @property
+    def bytes_per_s(self) -> stats.Estimate:
+        return self.median_s.rate_of(self.cost.bytes_moved)
+
+    @cached_property
+    def noise(self) -> float:
+        """Interquartile range over median; above BUSY the machine was probably busy."""
+        return stats.iqr(self.samples_s) / self.median_s.value
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that could not run. A result like any other: shown, exported, never raised."""
+
+    case: Case
+    error: str  # one sentence
+
+    @property
+    def status(self) -> str:
+        return FAILED
+
+
+Outcome = Measurement | Failure
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything needed to read the numbers later."""
+
+    kind: str  # "sweep" or "training"
+    environment: Environment
+    settings: Mapping[str, object] = field(default_factory=dict)  # the plan, as plain values
+    outcomes: tuple[Outcome, ...] = ()
+
+    def with_outcomes(self, *outcomes: Outcome) -> Run:
+        return replace(self, outcomes=(*self.outcomes, *outcomes))
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return tuple(o for o in self.outcomes if isinstance(o, Measurement))
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return tuple(o for o in self.outcomes if isinstance(o, Failure))
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """In the order in which they were measured first."""
+        return tuple(dict.fromkeys(o.case.device for o in self.outcomes))
+
+    @property
+    def emulated(self) -> bool:
+        """True if any device of the run only pretends to be what its name says."""
+        return any(self.environment.is_emulated(device) for device in self.devices)
+
+    def reference_of(self, outcome: Outcome) -> Measurement | None:
+        """The same case on the CPU; None if it was not measured, or is the outcome itself."""
+        wanted = replace(outcome.case, device=REFERENCE)
+        return next((m for m in self.measurements if m.case == wanted and m is not outcome), None)
+
+    def speedup(self, outcome: Outcome) -> stats.Estimate | None:
+        """How many times faster than the CPU; None where there is nothing to compare."""
+        reference = self.reference_of(outcome)
+        if reference is None or not isinstance(outcome, Measurement):
+            return None
+        return stats.ratio(reference.by_round, outcome.by_round)

@@ -1,0 +1,199 @@
+"""Runs one job at a time in one background thread, and publishes snapshots.
+
+The runner does not know who watches it. Only its own thread touches a device or imports torch, and
+only that thread replaces the snapshot while a job runs, so a reader needs no lock. A watcher with
+heavy work to do (drawing) does it inside ``drawing()``: between two timed stretches, not during one.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from bench.cases import Case
+from bench.gate import Gate
+from bench.results import Run
+
+if TYPE_CHECKING:
+    from bench.devices import DeviceInfo
+
+
+class State(Enum):
+    ASLEEP = "asleep"  # torch is not loaded yet
+    LOADING = "loading PyTorch"
+    IDLE = "idle"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    DONE = "done"
+    STOPPED = "stopped"
+    BROKEN = "broken"
+
+
+class Stopped(Exception):
+    """Raised inside a job that was told to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """How the training of one network on one device has gone so far; all lists grow together."""
+
+    network: str
+    device: str
+    images: tuple[int, ...] = ()  # seen so far
+    losses: tuple[float, ...] = ()  # mean since the last entry
+    seconds: tuple[float, ...] = ()  # of training so far
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that a watcher may know; immutable, so safe to read from any thread."""
+
+    state: State = State.ASLEEP
+    devices: tuple[DeviceInfo, ...] = ()
+    kind: str = ""  # of the job: "sweep", "training", "download"
+    planned: tuple[Case, ...] = ()
+    current: Case | None = None
+    stage: str = ""  # in words: "round 2 of 8"
+    samples_s: tuple[float, ...] = ()  # of the current case, so far
+    curves: tuple[Curve, ...] = ()  # of a training run
+    done: float = 0.0  # fraction of the job
+    left_s: float | None = None  # about how long it still takes
+    run: Run | None = None  # the last one; grows while it runs
+    error: str = ""  # one sentence, when BROKEN
+    details: str = ""  # a traceback, for whoever has to mend it
+
+    @property
+    def active(self) -> bool:
+        return self.state in (State.RUNNING, State.STOPPING)
+
+    @property
+    def usable(self) -> tuple[DeviceInfo, ...]:
+        return tuple(device for device in self.devices if device.usable)
+
+
+@dataclass
+class Control:
+    """What a job may do while it runs."""
+
+    devices: dict[str, DeviceInfo]
+    gate: Gate
+    publish: Callable[..., None]
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def check(self) -> None:
+        """Stopped if somebody has asked for it."""
+        if self.stop.is_set():
+            raise Stopped
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """A stretch during which no page is drawn."""
+        self.check()
+        with self.gate.timed():
+            yield
+
+
+Job = Callable[[Control], None]
+
+
+def _find_devices() -> tuple[DeviceInfo, ...]:
+    from bench.devices import find_devices  # imports torch: seconds, so not before a page is there
+
+    return find_devices()
+
+
+class Runner:
+    """At most one job at a time; share one runner per process."""
+
+    def __init__(self, find_devices: Callable[[], tuple[DeviceInfo, ...]] = _find_devices, gate: Gate | None = None):
+        self._find_devices = find_devices
+        self.gate = gate or Gate()
+        self._snapshot = Snapshot()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._quiet = threading.Event()  # set while no job runs
+        self._quiet.set()
+        self._thread: threading.Thread | None = None
+
+    def wake(self) -> None:
+        """Load PyTorch and look for devices, in the background; once."""
+        with self._lock:
+            if self._thread is None:
+                self._snapshot = replace(self._snapshot, state=State.LOADING)
+                self._quiet.clear()
+                self._thread = threading.Thread(target=self._work, name="bench-runner", daemon=True)
+                self._thread.start()
+
+    def start(self, job: Job, kind: str, planned: tuple[Case, ...] = ()) -> None:
+        """Begin, and return at once. RuntimeError while a job is in progress."""
+        self.wake()
+        with self._lock:
+            if self._snapshot.active:
+                raise RuntimeError("A run is already in progress; stop it first.")
+            self._stop.clear()
+            self._quiet.clear()
+            before = self._snapshot
+            self._snapshot = Snapshot(State.RUNNING, before.devices, kind, planned, stage="getting ready")
+            self._jobs.put(job)
+
+    def stop(self) -> None:
+        """Ask to end after the current block; finished cases are kept."""
+        self._stop.set()
+
+    def join(self, timeout: float | None = None) -> Snapshot:
+        """Wait until no job runs, at most ``timeout`` seconds."""
+        self._quiet.wait(timeout)
+        return self.snapshot
+
+    @property
+    def snapshot(self) -> Snapshot:
+        now = self._snapshot
+        if now.state is State.RUNNING and self._stop.is_set():
+            return replace(now, state=State.STOPPING)
+        return now
+
+    def drawing(self) -> AbstractContextManager[bool]:
+        """Hold the runner between two timed stretches while the body draws."""
+        return self.gate.drawing()
+
+    def _work(self) -> None:
+        devices = self._load()
+        while True:
+            job = self._jobs.get()
+            self._run(job, devices)
+
+    def _load(self) -> dict[str, DeviceInfo]:
+        found: tuple[DeviceInfo, ...] = ()
+        try:
+            found = self._find_devices()
+            self._end(State.IDLE, devices=found)
+        except Exception as error:  # shown on the page: without PyTorch nothing can run
+            self._end(State.BROKEN, error=f"PyTorch could not be loaded: {error}", details=traceback.format_exc())
+        return {device.name: device for device in found if device.usable}
+
+    def _run(self, job: Job, devices: dict[str, DeviceInfo]) -> None:
+        try:
+            job(Control(devices, self.gate, self._publish, self._stop))
+            self._end(State.DONE, done=1.0)
+        except Stopped:
+            self._end(State.STOPPED)
+        except Exception as error:  # a bug of ours, or data that cannot be used: it ends the run visibly
+            self._end(State.BROKEN, error=str(error) or type(error).__name__, details=traceback.format_exc())
+
+    def _end(self, state: State, **changes) -> None:
+        with self._lock:
+            if self._jobs.empty():  # else a job was asked for while PyTorch was loading: it goes on
+                self._publish(state=state, current=None, stage="", samples_s=(), left_s=None, **changes)
+                self._quiet.set()
+            else:
+                self._publish(**changes)
+
+    def _publish(self, **changes) -> None:
+        self._snapshot = replace(self._snapshot, **changes)

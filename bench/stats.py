@@ -1,0 +1,111 @@
+"""Statistics of run times. Pure functions: sequences of seconds in, numbers out.
+
+Run times are skewed, so the middle is the median, the spread is the interquartile
+range, and every estimate carries an interval. Nothing here knows PyTorch or Streamlit.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+LEVEL = 0.95  # of every interval
+
+
+class Estimate(NamedTuple):
+    """A value with its 95 % confidence interval, all three in the same unit."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def relative_half_width(self) -> float:
+        """Half the interval's width over the value; 0 for a value known exactly."""
+        return (self.high - self.low) / 2 / abs(self.value) if self.value else 0.0
+
+    def scaled(self, factor: float) -> "Estimate":
+        """In another unit: ``factor`` > 0 times the value and both ends."""
+        return Estimate(self.value * factor, self.low * factor, self.high * factor)
+
+    def rate_of(self, amount: float) -> "Estimate":
+        """``amount`` per this time, e.g. FLOP/s; the ends change places."""
+        return Estimate(amount / self.value, amount / self.high, amount / self.low)
+
+
+def iqr(samples: Sequence[float]) -> float:
+    """Interquartile range: third quartile minus first, in the samples' unit."""
+    q1, q3 = np.quantile(samples, (0.25, 0.75))
+    return float(q3 - q1)
+
+
+def median(samples: Sequence[float]) -> Estimate:
+    """Median with the distribution-free interval between two order statistics.
+
+    The k-th smallest and the k-th largest of n samples enclose the true median with probability
+    1 - 2 P(Binomial(n, 1/2) < k), whatever the distribution (Conover, Practical Nonparametric
+    Statistics, 3rd ed., 3.2). Below six samples no pair reaches 95 %: the whole range is given.
+    ValueError if there are no samples.
+    """
+    if not len(samples):
+        raise ValueError("the median of no samples does not exist")
+    ordered = np.sort(np.asarray(samples, dtype=float))
+    k = _rank(len(ordered))
+    return Estimate(float(np.median(ordered)), float(ordered[k - 1]), float(ordered[-k]))
+
+
+@lru_cache(maxsize=4096)
+def _rank(n: int) -> int:
+    """The largest k with P(Binomial(n, 1/2) < k) <= (1 - LEVEL) / 2, but at least 1."""
+    from scipy.special import bdtr
+
+    below = bdtr(np.arange(n // 2 + 1), n, 0.5)  # P(Binomial <= i)
+    return max(1, int(np.searchsorted(below, (1 - LEVEL) / 2, side="right")))
+
+
+def ratio(reference: Sequence[Sequence[float]], candidate: Sequence[Sequence[float]]) -> Estimate:
+    """How many times faster ``candidate`` is than ``reference``; 1 is equal, above 1 is faster.
+
+    Each argument is a sequence of rounds, each round a sequence of seconds. Round r of one was
+    measured beside round r of the other, so what changed between rounds (heat, clock frequency)
+    cancels in the ratio of their medians. With six paired rounds or more, the interval is Student's
+    on the logarithms of those ratios; with fewer, a percentile bootstrap over all samples (seeded).
+    """
+    value = float(np.median(np.concatenate(reference)) / np.median(np.concatenate(candidate)))
+    pairs = [(np.median(r), np.median(c)) for r, c in zip(reference, candidate, strict=False)]
+    if len(pairs) >= 6:
+        from scipy.special import stdtrit
+
+        logs = np.log([r / c for r, c in pairs])
+        half = stdtrit(len(logs) - 1, (1 + LEVEL) / 2) * logs.std(ddof=1) / np.sqrt(len(logs))
+        low, high = np.exp(logs.mean() - half), np.exp(logs.mean() + half)
+    else:
+        spread = _medians(np.concatenate(reference), 0) / _medians(np.concatenate(candidate), 1)
+        low, high = np.quantile(spread, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """The way to average speed-ups: their order and reference do not matter."""
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def crossover(
+    sizes: Sequence[float], reference: Sequence[float], candidate: Sequence[float]
+) -> float | None:
+    """First size from which ``candidate`` is the faster one, interpolated in log-log; None if it never becomes so.
+
+    ``sizes`` ascend; ``reference`` and ``candidate`` are seconds at those sizes.
+    """
+    gap = np.log(reference) - np.log(candidate)
+    for i in range(1, len(gap)):
+        if gap[i - 1] < 0 <= gap[i]:
+            x0, x1 = np.log(sizes[i - 1]), np.log(sizes[i])
+            return float(np.exp(x0 - gap[i - 1] * (x1 - x0) / (gap[i] - gap[i - 1])))
+    return None
+
+
+def _medians(samples: np.ndarray, seed: int, resamples: int = 2000) -> np.ndarray:
+    picks = np.random.default_rng(seed).integers(len(samples), size=(resamples, len(samples)))
+    return np.median(samples[picks], axis=1)

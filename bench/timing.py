@@ -1,0 +1,79 @@
+"""The only place where a clock is read.
+
+A *sample* is the mean time of ``calls`` back-to-back steps between two synchronisations, in
+seconds per step. ``calls`` is chosen so that a block lasts long enough for the clock, and for the
+cost of synchronising, to be negligible.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+clock: Callable[[], float] = time.perf_counter  # seconds; everything else in bench asks this one
+Synchronize = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Clock readings around ``calls`` steps, in seconds."""
+
+    start: float
+    queued: float  # the last step has returned; an accelerator may still be at work
+    end: float  # the device has finished
+    calls: int
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the whole block."""
+        return self.end - self.start
+
+    @property
+    def per_step(self) -> float:
+        """Wall time of one step: a sample."""
+        return self.seconds / self.calls
+
+    @property
+    def dispatch_per_step(self) -> float:
+        """Time the host needed to queue one step; what an unsynchronised clock shows."""
+        return (self.queued - self.start) / self.calls
+
+
+def time_block(
+    step: Callable[[], object], synchronize: Synchronize, calls: int = 1, clock: Callable[[], float] = clock
+) -> Block:
+    """Time ``calls`` steps, waiting for the device once before and once after."""
+    synchronize()
+    start = clock()
+    for _ in range(calls):
+        step()
+    queued = clock()
+    synchronize()
+    return Block(start, queued, clock(), calls)
+
+
+def choose_calls(
+    step: Callable[[], object],
+    synchronize: Synchronize,
+    min_block_s: float,
+    clock: Callable[[], float] = clock,
+) -> int:
+    """The fewest steps whose block lasts at least ``min_block_s`` seconds, found by trying."""
+    calls = 1
+    while (block := time_block(step, synchronize, calls, clock)).seconds < min_block_s:
+        wanted = round(1.2 * calls * min_block_s / max(block.seconds, 1e-9))
+        calls = max(calls + 1, min(10 * calls, wanted))
+    return calls
+
+
+class Stopwatch:
+    """Adds up what happens between ``lap`` calls, under names: ``lap("copy")`` ends the stretch it names."""
+
+    def __init__(self, clock: Callable[[], float] = clock) -> None:
+        self._clock = clock
+        self.laps: dict[str, float] = {}
+        self._last = clock()
+
+    def lap(self, name: str) -> None:
+        now = self._clock()
+        self.laps[name] = self.laps.get(name, 0.0) + now - self._last
+        self._last = now

@@ -1,0 +1,48 @@
+"""Numbers for people. Everything else in ``bench`` is in SI base units, unscaled."""
+
+import math
+
+PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")]
+THIN = "\u202f"  # narrow no-break space, between groups of three digits
+
+
+def si(value: float, unit: str, digits: int = 3) -> str:
+    """``si(1.234e-5, "s") == "12.3 µs"``; a value that is not finite reads "–"."""
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return f"0 {unit}"
+    rounded = float(f"{value:.{digits - 1}e}")  # first, so that 999.9 µs reads 1.00 ms
+    scale, prefix = next((p for p in PREFIXES if abs(rounded) >= p[0]), PREFIXES[-1])
+    return f"{significant(rounded / scale, digits)} {prefix}{unit}"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """``value`` with that many significant digits and no exponent: ``significant(3.14159) == "3.14"``."""
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded:,.{decimals}f}".replace(",", THIN)
+
+
+def count(number: int) -> str:
+    """A whole number with thin spaces: ``count(16384) == "16 384"``."""
+    return f"{number:,}".replace(",", THIN)
+
+
+def duration(seconds: float) -> str:
+    """For waiting: "8 s", "1 min 20 s", "2 h 5 min"."""
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def size(number_of_bytes: float) -> str:
+    """Memory in bytes with decimal prefixes: ``size(2.1e9) == "2.10 GB"``."""
+    return si(number_of_bytes, "B")
