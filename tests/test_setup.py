@@ -1,0 +1,250 @@
+"""A fresh machine: what it installs, the commands it copies, the settings it starts with, and tidy code."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import browser
+import pytest
+import uv
+from ci import skip_or_fail
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+APP_NEEDS = ROOT / "requirements.txt"
+TEST_NEEDS = ROOT / "tests" / "requirements.txt"
+
+
+# ------------------------------------------------------------ requirements
+
+
+def resolve_for_mac(python: str) -> dict[str, Version]:
+    """The newest releases that both requirement files allow on Apple Silicon, as uv finds them in the index."""
+    command = [uv.find_uv_bin(), "pip", "compile", str(APP_NEEDS), str(TEST_NEEDS)]
+    command += ["--python-platform", "aarch64-apple-darwin", "--python-version", python, "--only-binary", ":all:"]
+    command += ["--python", sys.executable, "--no-python-downloads"]
+    command += ["--system-certs"]  # certificates of the machine's own, as pip may have been given
+    command += ["--quiet", "--no-header", "--no-annotate"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "MACOSX_DEPLOYMENT_TARGET": "14.0"},  # the oldest macOS that PyTorch's MPS wheels are for
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if "error sending request" in done.stderr:
+        skip_or_fail("the package index cannot be reached: " + done.stderr.strip().splitlines()[-1].strip())
+    assert done.returncode == 0, done.stderr
+    pins = (line.partition("==") for line in done.stdout.split() if "==" in line)
+    return {name: Version(version) for name, _, version in pins}
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.11", "3.12", "3.13", "3.14"])
+def test_everything_installs_from_wheels_on_apple_silicon(python):
+    found = resolve_for_mac(python)
+    assert found["torch"] >= Version("2.9")
+    assert found["torchvision"] >= Version("0.24")
+    # 1.65 is the last Streamlit for Python 3.10
+    assert found["streamlit"] >= Version("1.65" if python == "3.10" else "1.67")
+    assert {"pytest", "playwright", "uv"} <= set(found)
+
+
+def required(file: Path) -> set[str]:
+    """The names of the packages that a requirements file asks for."""
+    lines = (line.partition(" #")[0].strip() for line in file.read_text().splitlines())
+    return {Requirement(line).name for line in lines if line and not line.startswith(("#", "-"))}
+
+
+def imported(files) -> dict[str, Path]:
+    """Each package imported anywhere in these files that is neither Python's nor the project's, and where."""
+    found = {}
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                modules.append(node.module)
+            found.update(dict.fromkeys((module.partition(".")[0] for module in modules), file))
+    own = {"bench", "emulated_mps", *(path.stem for path in (ROOT / "tests").rglob("*.py"))}
+    return {name: file for name, file in found.items() if name not in own | sys.stdlib_module_names}
+
+
+def test_what_the_app_imports_is_required():
+    files = [*ROOT.glob("*.py"), *(ROOT / "bench").rglob("*.py")]
+    missing = {name: str(file) for name, file in imported(files).items() if name not in required(APP_NEEDS)}
+    assert not missing
+
+
+def test_what_the_tests_import_is_required():
+    files = [file for file in (ROOT / "tests").rglob("*.py") if "emulated_mps" not in file.parts]
+    needs = required(APP_NEEDS) | required(TEST_NEEDS)
+    missing = {name: str(file) for name, file in imported(files).items() if name not in needs}
+    assert not missing
+
+
+# ------------------------------------------------------------ README and CI
+
+
+def readme_blocks() -> dict[str, str]:
+    """The README's shell blocks that set a machine up, by the heading they stand under."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert text.count("-m venv") == len(blocks), "a set-up command outside a section's first block"
+    return dict(blocks)
+
+
+def test_the_readme_has_two_commands_each_complete():
+    blocks = readme_blocks()
+    assert list(blocks) == ["Start", "Test"]
+    ends = {"Start": "-m streamlit run app.py", "Test": "-m pytest"}
+    needs = {"Start": "requirements.txt", "Test": "tests/requirements.txt"}
+    for heading, block in blocks.items():
+        make, install, go = block.splitlines()
+        assert make == "python3 -m venv .venv &&"
+        assert install == f".venv/bin/python -m pip install -r {needs[heading]} &&"
+        assert go == f".venv/bin/python {ends[heading]}"
+    assert (ROOT / "app.py").is_file()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="CI's script is for Linux")
+def test_ci_runs_the_readmes_test_command(tmp_path):
+    """With a README whose command only says that it ran, and a machine that lacks nothing."""
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count(readme_blocks()["Test"]) == 1
+    said = 'echo "it ran in CI=$CI" &&\nfalse && true\n'
+    (tmp_path / "README.md").write_text(readme.replace(readme_blocks()["Test"], said), encoding="utf-8")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, exit_code in (("apt-get", 9), ("sudo", 9), ("c++", 0), ("chromium", 0), ("python3", 0)):
+        (tools / name).write_text(f"#!/bin/sh\nexit {exit_code}\n")
+        (tools / name).chmod(0o755)
+    environment = {k: v for k, v in os.environ.items() if k not in ("CI", "CXX", browser.VARIABLE)}
+    environment["PATH"] = f"{tools}{os.pathsep}{environment['PATH']}"
+    command = [str(tmp_path / ".ci" / "run")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "it ran in CI=true", done.stderr
+    assert done.returncode == 1, "its exit code is not that of the README's command"
+
+
+# ------------------------------------------------------------ settings
+
+
+def shipped() -> dict:
+    return tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+
+
+def flat(table: dict, before: str = "") -> dict:
+    """The settings of nested tables by their dotted names."""
+    found = {}
+    for name, value in table.items():
+        found.update(flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value})
+    return found
+
+
+def test_the_page_is_for_this_machine_alone():
+    settings = shipped()
+    server = settings["server"]
+    assert server["address"] == "127.0.0.1"
+    assert set(server["allowedHosts"]) == {"127.0.0.1", "localhost"}
+    assert server["enableXsrfProtection"] is True
+    assert 0 < server["maxUploadSize"] <= 20
+    assert server["fileWatcherType"] == "none"
+    assert settings["browser"]["gatherUsageStats"] is False
+    # left to Streamlit, which opens a browser where there is a screen
+    assert "headless" not in server
+
+
+def test_streamlit_knows_every_shipped_setting():
+    """It ignores a misspelt one in silence."""
+    expected = flat(shipped())
+    code = (
+        "import json, sys\n"
+        "from streamlit import config\n"
+        "print(json.dumps({name: config.get_option(name) for name in sys.argv[1:]}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *expected],
+        cwd=ROOT,
+        env={k: v for k, v in os.environ.items() if not k.startswith("STREAMLIT_")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == expected
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG's contrast of two colours, from 1 to 21."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted([luminance(first), luminance(second)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("theme", "page"), [("light", "#ffffff"), ("dark", "#171614")])
+def test_the_accent_can_be_read(theme, page):
+    """Streamlit writes white on it (buttons), and draws with it on the page."""
+    accent = shipped()["theme"][theme]["primaryColor"]
+    assert contrast("#ffffff", accent) >= 4.5
+    assert contrast(page, accent) >= 3
+
+
+# ------------------------------------------------------------ tools
+
+
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
+def test_the_code_is_tidy(command):
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *command, "--no-cache", "."],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_named_browser_decides_alone(monkeypatch):
+    monkeypatch.setenv("BENCH_BROWSER", sys.executable)
+    assert browser.find_browser() == sys.executable
+    monkeypatch.setenv("BENCH_BROWSER", "no-such-browser")
+    assert browser.find_browser() is None
+
+
+def test_a_missing_tool_skips_a_test_and_fails_it_in_ci(monkeypatch):
+    monkeypatch.setenv("BENCH_BROWSER", "no-such-browser")
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="no-such-browser"):
+        browser.require_browser()
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="no-such-browser"):
+        browser.require_browser()
+
+
+def test_the_browser_starts():
+    browser.require_browser()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = browser.launch(playwright)
+        page = started.new_page()
+        page.set_content("<title>it</title><p>works")
+        assert (page.title(), page.inner_text("p")) == ("it", "works")
+        started.close()
