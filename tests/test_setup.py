@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 APP_NEEDS = ROOT / "requirements.txt"
 TEST_NEEDS = ROOT / "tests" / "requirements.txt"
 
+linux = pytest.mark.skipif(sys.platform != "linux", reason="CI's script is for Linux")
+
 
 # ------------------------------------------------------------ requirements
 
@@ -117,25 +119,58 @@ def test_the_readme_has_two_commands_each_complete():
     assert (ROOT / "app.py").is_file()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="CI's script is for Linux")
-def test_ci_runs_the_readmes_test_command(tmp_path):
-    """With a README whose command only says that it ran, and a machine that lacks nothing."""
-    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+def run_ci(folder: Path, lacks: tuple[str, ...], test_command: str) -> tuple[subprocess.CompletedProcess, str]:
+    """Runs CI's script beside a README with this test command, on a machine without these programs.
+
+    Also gives what was asked of apt-get.
+    """
+    shutil.copytree(ROOT / ".ci", folder / ".ci")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme.count(readme_blocks()["Test"]) == 1
-    said = 'echo "it ran in CI=$CI" &&\nfalse && true\n'
-    (tmp_path / "README.md").write_text(readme.replace(readme_blocks()["Test"], said), encoding="utf-8")
-    tools = tmp_path / "tools"
+    (folder / "README.md").write_text(readme.replace(readme_blocks()["Test"], test_command), encoding="utf-8")
+
+    tools = folder / "tools"
     tools.mkdir()
-    for name, exit_code in (("apt-get", 9), ("sudo", 9), ("c++", 0), ("chromium", 0), ("python3", 0)):
-        (tools / name).write_text(f"#!/bin/sh\nexit {exit_code}\n")
+    asked = folder / "asked"
+    asked.touch()
+    programs = {"c++": "", "chromium": "", "python3": "", "sudo": 'exec "$@"', "apt-get": f'echo "$*" >> "{asked}"'}
+    for name, does in programs.items():
+        if name == "python3" and name in lacks:
+            does = "exit 1"  # there, but with neither headers nor venv
+        elif name in lacks:
+            continue
+        (tools / name).write_text(f"#!/bin/sh\n{does}\n")
         (tools / name).chmod(0o755)
-    environment = {k: v for k, v in os.environ.items() if k not in ("CI", "CXX", browser.VARIABLE)}
-    environment["PATH"] = f"{tools}{os.pathsep}{environment['PATH']}"
-    command = [str(tmp_path / ".ci" / "run")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    for name in ("awk", "bash", "dirname", "env", "id", "sh"):
+        (tools / name).symlink_to(shutil.which(name))
+    done = subprocess.run(
+        ["bash", str(folder / ".ci" / "run")], env={"PATH": str(tools)}, capture_output=True, text=True, timeout=60
+    )
+    return done, asked.read_text()
+
+
+@linux
+def test_ci_runs_the_readmes_test_command(tmp_path):
+    done, asked = run_ci(tmp_path, (), 'echo "it ran in CI=$CI" &&\nfalse && true\n')
     assert done.stdout.splitlines()[-1] == "it ran in CI=true", done.stderr
     assert done.returncode == 1, "its exit code is not that of the README's command"
+    assert asked == "", "installs what is there"
+
+
+@linux
+@pytest.mark.parametrize(
+    ("program", "packages"),
+    [
+        ("chromium", "chromium fonts-dejavu-core"),
+        ("c++", "g++"),
+        ("python3", "python3-dev python3-venv"),
+    ],
+)
+def test_ci_installs_what_is_missing_before_the_tests(tmp_path, program, packages):
+    done, asked = run_ci(tmp_path, (program,), "echo it ran\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "it ran"
+    assert asked.splitlines() == ["update", f"install -y --no-install-recommends {packages}"]
 
 
 # ------------------------------------------------------------ settings
