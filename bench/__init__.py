@@ -5,7 +5,8 @@ Layers; a module imports only from the rows above its own::
     home  stats  units  timing  registry
     data  datasets  ops  models  cases  environment  gate
     results  estimate  devices
-    sweep  training  runner  export
+    learner  runner  export
+    sweep  training  download  verdict
     doctor
     __main__  ui        ui is the only package that imports streamlit or plotly
 

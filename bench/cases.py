@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -157,7 +158,7 @@ def check_sizes(sizes: Sequence[int]) -> None:
         raise PlanError(f"{len(sizes)} sizes are too many for one run: choose at most {MOST_SIZES}.")
     for size in sizes:
         _between("A size", size, SMALLEST_SIZE, LARGEST_SIZE)
-    for before, after in zip(sizes, sizes[1:], strict=False):
+    for before, after in itertools.pairwise(sizes):
         if after <= before:
             raise PlanError(f"Sizes must ascend, each once, and {after} comes after {before}: put them in order.")
 

@@ -15,10 +15,8 @@ from dataclasses import dataclass, replace
 import psutil
 import torch
 
-from bench.environment import EMULATED, chip_name, is_translated
+from bench.environment import LABELS, chip_name, is_translated, label_of
 from bench.timing import time_block
-
-LABELS = {"cpu": "CPU", "mps": "MPS", "cuda": "CUDA", "xpu": "XPU"}  # the reference first
 
 # What a device says when it cannot: out of memory, operator missing, dtype unsupported.
 # Anything else is a bug of ours and ends the run.
@@ -39,10 +37,6 @@ class DeviceInfo:
     flops_per_s: float = 0.0  # rough, of one small product: for planning only, never shown as a result
     bytes_per_s: float = 0.0
     call_s: float = 0.0
-
-    @property
-    def emulated(self) -> bool:
-        return EMULATED in self.hardware.lower()
 
 
 class Device:
@@ -107,10 +101,9 @@ def _try(info: DeviceInfo) -> DeviceInfo:
     large = torch.rand(4 * 2**20).to(device.torch)
     copy = min(time_block(large.clone, device.synchronize).per_step for _ in range(3))
     hardware = device.hardware()
-    label = f"{info.label} (emulated)" if EMULATED in hardware.lower() else info.label
     return replace(
         info,
-        label=label,
+        label=label_of(info.name, hardware),
         hardware=hardware,
         usable=True,
         memory_bytes=device.memory_bytes(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 UNKNOWN = "unknown"
+LABELS = {"cpu": "CPU", "mps": "MPS", "cuda": "CUDA", "xpu": "XPU"}  # for people; the reference first
 EMULATED = "emulated"  # in the hardware name of a device that only pretends
 
 
@@ -38,6 +40,16 @@ class Environment:
     def is_emulated(self, device: str) -> bool:
         return EMULATED in self.devices.get(device, "").lower()
 
+    def label(self, device: str) -> str:
+        """For people: "MPS", or "MPS (emulated)"."""
+        return label_of(device, self.devices.get(device, ""))
+
+
+def label_of(device: str, hardware: str) -> str:
+    """A device's name for people, which says so if the hardware only pretends."""
+    label = LABELS.get(device, device.upper())
+    return f"{label} ({EMULATED})" if EMULATED in hardware.lower() else label
+
 
 def capture_environment(devices: Mapping[str, str]) -> Environment:
     """Ask the machine. Call it in the thread that measures: PyTorch's thread setting belongs to a thread."""
@@ -59,18 +71,12 @@ def capture_environment(devices: Mapping[str, str]) -> Environment:
         power=_power(),
         load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         devices=dict(devices),
-        variables={
-            name: value
-            for name, value in sorted(os.environ.items())
-            if name.startswith(("PYTORCH_", "EMULATED_MPS_"))
-            and "DIR" not in name
-            or name.endswith("_NUM_THREADS")
-        },
+        variables={name: value for name, value in sorted(os.environ.items()) if _matters(name)},
     )
 
 
 def chip_name() -> str:
-    """"Apple M1 Pro", "AMD EPYC 7763 64-Core Processor"; "unknown" where the system does not tell."""
+    """ "Apple M1 Pro", "AMD EPYC 7763 64-Core Processor"; "unknown" where the system does not tell."""
     if sys.platform == "darwin":
         return _sysctl("machdep.cpu.brand_string") or UNKNOWN
     if sys.platform == "linux":
@@ -99,10 +105,13 @@ def _power() -> str:
     return "mains" if battery.power_plugged else "battery"
 
 
+def _matters(variable: str) -> bool:
+    if variable.endswith("_DIR"):  # paths stay at home
+        return False
+    return variable.startswith(("PYTORCH_", "EMULATED_MPS_")) or variable.endswith("_NUM_THREADS")
+
+
 def _blas(config: str) -> str:
     """The BLAS library from PyTorch's build description, e.g. "accelerate", "mkl", "open"."""
-    for part in config.replace("\n", ",").split(","):
-        key, _, value = part.strip().partition("=")
-        if key == "BLAS_INFO":
-            return value
-    return UNKNOWN
+    found = re.search(r"\bBLAS_INFO=(\w+)", config)
+    return found[1] if found else UNKNOWN

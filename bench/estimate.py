@@ -45,9 +45,7 @@ class Outlook:
 def sweep_outlook(plan: SweepPlan, devices: Mapping[str, Rates]) -> Outlook:
     """Time and memory of a sweep; sizes that would not fit are left out of both."""
     operation = OPERATIONS[plan.operation]
-    left_out = {
-        n: reason for n in plan.sizes if (reason := too_large(operation.memory(n), plan.devices, devices))
-    }
+    left_out = {n: reason for n in plan.sizes if (reason := too_large(operation.memory(n), plan.devices, devices))}
     sizes = [n for n in plan.sizes if n not in left_out]
     needs = [operation.memory(n) * copies(plan.devices, devices) for n in sizes]
     return Outlook(sum(group_seconds(plan, n, devices) for n in sizes), max(needs, default=0), left_out)

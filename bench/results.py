@@ -113,8 +113,11 @@ class Run:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """In the order in which they were measured first."""
-        return tuple(dict.fromkeys(o.case.device for o in self.outcomes))
+        """Those the run was planned for, in its order."""
+        return tuple(self.environment.devices)
+
+    def label(self, device: str) -> str:
+        return self.environment.label(device)
 
     @property
     def emulated(self) -> bool:

@@ -121,6 +121,7 @@ class Runner:
         self._quiet = threading.Event()  # set while no job runs
         self._quiet.set()
         self._thread: threading.Thread | None = None
+        self._last: dict[str, Snapshot] = {}
 
     def wake(self) -> None:
         """Load PyTorch and look for devices, in the background; once."""
@@ -140,6 +141,7 @@ class Runner:
             self._stop.clear()
             self._quiet.clear()
             before = self._snapshot
+            self._last[before.kind] = before
             self._snapshot = Snapshot(State.RUNNING, before.devices, kind, planned, stage="getting ready")
             self._jobs.put(job)
 
@@ -158,6 +160,11 @@ class Runner:
         if now.state is State.RUNNING and self._stop.is_set():
             return replace(now, state=State.STOPPING)
         return now
+
+    def last(self, kind: str) -> Snapshot | None:
+        """The latest job of a kind, running or over; None if there was none."""
+        now = self.snapshot
+        return now if now.kind == kind else self._last.get(kind)
 
     def drawing(self) -> AbstractContextManager[bool]:
         """Hold the runner between two timed stretches while the body draws."""

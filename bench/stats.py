@@ -91,9 +91,7 @@ def geometric_mean(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-def crossover(
-    sizes: Sequence[float], reference: Sequence[float], candidate: Sequence[float]
-) -> float | None:
+def crossover(sizes: Sequence[float], reference: Sequence[float], candidate: Sequence[float]) -> float | None:
     """First size from which ``candidate`` is the faster one, interpolated in log-log; None if it never becomes so.
 
     ``sizes`` ascend; ``reference`` and ``candidate`` are seconds at those sizes.

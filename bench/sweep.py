@@ -38,6 +38,7 @@ def measure(plan: SweepPlan, control: Control) -> None:
     run = Run("sweep", capture_environment(hardware), _settings(plan))
     expected = {n: group_seconds(plan, n, control.devices) for n in plan.sizes if n not in outlook.left_out}
     pace = Pace(expected)
+    control.publish(run=run)
     for n in plan.sizes:
         if n in outlook.left_out:
             outcomes = [Failure(case, f"Not tried: it {outlook.left_out[n]}.") for case in plan.group(n)]

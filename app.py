@@ -1,0 +1,18 @@
+"""PyTorch on CPU and Apple MPS, side by side. Run with: streamlit run app.py"""
+
+import streamlit as st
+
+from bench.ui.pages import machine, operations, training
+from bench.ui.session import drawing
+
+st.set_page_config(page_title="CPU or GPU?", page_icon=":material/speed:", layout="wide")
+page = st.navigation(
+    [
+        st.Page(operations.show, title="Operations", icon=":material/calculate:", url_path="operations", default=True),
+        st.Page(training.show, title="Training", icon=":material/school:", url_path="training"),
+        st.Page(machine.show, title="This machine", icon=":material/memory:", url_path="machine"),
+    ],
+    position="top",
+)
+with drawing():
+    page.run()

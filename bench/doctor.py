@@ -1,0 +1,107 @@
+"""What is here, what is missing, and the command or setting that mends it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from bench.environment import chip_name, is_translated
+from bench.home import bench_home
+
+PACKAGES = ("torch", "torchvision", "streamlit", "plotly", "pandas", "numpy", "scipy")
+LEAST_TORCH = (2, 9)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report."""
+
+    name: str
+    good: bool
+    text: str  # what is so
+    mend: str = ""  # what to do
+    needed: bool = True  # without it, nothing can be measured
+
+
+def examine(devices=None) -> tuple[Finding, ...]:
+    """Look at everything. ``devices`` are those the runner found; without them, look now (imports torch)."""
+    if devices is None:
+        from bench.devices import find_devices
+
+        devices = find_devices()
+    return (_python(), *_packages(), *map(_device, devices), _fallback(), _folder(), _images())
+
+
+def report(findings: tuple[Finding, ...]) -> str:
+    """The findings as text, one a line."""
+    width = max(len(finding.name) for finding in findings)
+    lines = []
+    for finding in findings:
+        mark = "ok     " if finding.good else ("MISSING" if finding.needed else "absent ")
+        lines.append(
+            f"{mark}  {finding.name.ljust(width)}  {finding.text}" + (f"  {finding.mend}" if finding.mend else "")
+        )
+    return "\n".join(lines)
+
+
+def _python() -> Finding:
+    text = (
+        f"Python {platform.python_version()} ({platform.machine()}) on {platform.platform(terse=True)}, {chip_name()}"
+    )
+    if is_translated():
+        return Finding("python", False, text + ", an Intel build run by Rosetta.", "Install an arm64 Python.")
+    if sys.platform == "darwin" and platform.machine() != "arm64":
+        return Finding("python", False, text + ".", "Intel Macs are not supported: PyTorch no longer is there.")
+    return Finding("python", True, text)
+
+
+def _packages() -> list[Finding]:
+    findings = []
+    for name in PACKAGES:
+        needed = name not in ("streamlit", "plotly")  # the command line works without the page
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            findings.append(Finding(name, False, "not installed.", f"Run: pip install {name}", needed))
+            continue
+        old = name == "torch" and tuple(int(part) for part in found.split(".")[:2]) < LEAST_TORCH
+        mend = "Run: pip install --upgrade torch torchvision" if old else ""
+        findings.append(Finding(name, not old, found, mend, needed))
+    return findings
+
+
+def _device(info) -> Finding:
+    needed = info.name == "cpu"
+    return Finding(info.label, info.usable, info.hardware if info.usable else info.reason, needed=needed)
+
+
+def _fallback() -> Finding:
+    if os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") not in ("", "0"):
+        mend = "Unset it: operators that MPS lacks would run on the CPU unseen."
+        return Finding("MPS fallback", False, "PYTORCH_ENABLE_MPS_FALLBACK is set.", mend, needed=False)
+    return Finding("MPS fallback", True, "off: an operator that MPS lacks fails visibly", needed=False)
+
+
+def _folder() -> Finding:
+    home = bench_home()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe = home / ".writable"
+        probe.write_text("")
+        probe.unlink()
+    except OSError as error:
+        mend = "Set BENCH_HOME to a folder that can be written."
+        return Finding("folder", False, f"{home} can't be written ({error.strerror or error}).", mend, needed=False)
+    return Finding("folder", True, str(home), needed=False)
+
+
+def _images() -> Finding:
+    from bench.datasets import available
+
+    if available():
+        return Finding("Fashion-MNIST", True, "complete", needed=False)
+    mend = "Download it on the Training page, or with: python -m bench train --download"
+    return Finding("Fashion-MNIST", False, "not downloaded.", mend, needed=False)

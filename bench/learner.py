@@ -1,0 +1,139 @@
+"""One network on one device: its single steps. Nothing here reads a clock except to take phases apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from bench import timing
+from bench.cases import TrainingPlan
+from bench.datasets import ImageSet
+from bench.registry import Network
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bench.devices import Device
+
+Lap = Callable[[str], None]  # ends the stretch it names
+EVALUATION_BATCH = 1000
+
+
+def initial_weights(network: Network, seed: int) -> dict[str, Tensor]:
+    """The weights every device starts from: made on the CPU, decided by the seed."""
+    import torch
+
+    torch.manual_seed(seed)
+    return network.make().state_dict()
+
+
+def order(plan: TrainingPlan, epoch: int) -> Tensor:
+    """In which order an epoch shows the images, (images,) int64; the same on every device."""
+    import torch
+
+    generator = torch.Generator().manual_seed(plan.seed + 1 + epoch)
+    return torch.randperm(plan.images, generator=generator)
+
+
+class Learner:
+    """A network with its optimiser on a device."""
+
+    def __init__(
+        self,
+        network: Network,
+        device: Device,
+        images: ImageSet,
+        plan: TrainingPlan,
+        weights: dict[str, Tensor],
+    ) -> None:
+        import torch
+
+        self.device, self._images = device, images
+        self.net = network.make()
+        self.net.load_state_dict(weights)
+        self.net.to(device.torch).train()
+        self._optimizer = torch.optim.Adam(self.net.parameters(), lr=plan.learning_rate)
+
+    def step(self, index: Tensor, lap: Lap | None = None) -> Tensor:
+        """One training step on the images of ``index``; the mean loss, still on the device."""
+        from torch.nn.functional import cross_entropy
+
+        x, y = self._batch(index, lap)
+        self._optimizer.zero_grad(set_to_none=True)
+        loss = cross_entropy(self.net(x), y)
+        if lap:
+            lap("forward")
+        loss.backward()
+        if lap:
+            lap("backward")
+        self._optimizer.step()
+        if lap:
+            lap("optimiser")
+        return loss.detach()
+
+    def steps(self, batches: Sequence[Tensor], total: Tensor) -> None:
+        """Train on several batches, adding each image's loss to ``total`` on the device: reading it would wait."""
+        for index in batches:
+            total.add_(self.step(index), alpha=len(index))
+
+    def infer(self, index: Tensor, lap: Lap | None = None) -> Tensor:
+        """The network's answer to the images of ``index``, (len(index), 10)."""
+        import torch
+
+        with torch.inference_mode():
+            x, _ = self._batch(index, lap)
+            out = self.net(x)
+            if lap:
+                lap("forward")
+            return out
+
+    def infer_all(self, batches: Sequence[Tensor]) -> None:
+        for index in batches:
+            self.infer(index)
+
+    def wake(self, index: Tensor) -> None:
+        """Work that changes nothing: neither weights nor batch statistics."""
+        training = self.net.training
+        self.net.eval()
+        self.infer(index)
+        self.net.train(training)
+        self.device.synchronize()
+
+    def phases(self, work: Callable[[Tensor, Lap], object], index: Tensor, repeats: int) -> dict[str, tuple]:
+        """Seconds of each phase of ``work(index, lap)``, waiting for the device after each, ``repeats`` times."""
+        found: dict[str, tuple[float, ...]] = {}
+        for _ in range(repeats):
+            self.device.synchronize()
+            watch = timing.Stopwatch()
+
+            def lap(name: str, watch: timing.Stopwatch = watch) -> None:
+                self.device.synchronize()
+                watch.lap(name)
+
+            work(index, lap)
+            for name, seconds in watch.laps.items():
+                found[name] = (*found.get(name, ()), seconds)
+        return found
+
+    def accuracy(self, check: Callable[[], None]) -> float:
+        """Fraction of the test images told right; ``check`` may end it early by raising."""
+        import torch
+
+        right, images = 0, self._images
+        pairs = zip(images.test_x.split(EVALUATION_BATCH), images.test_y.split(EVALUATION_BATCH), strict=True)
+        self.net.eval()
+        with torch.inference_mode():
+            for x, labels in pairs:
+                check()
+                right += (self.net(x.to(self.device.torch)).argmax(1).cpu() == labels).sum().item()
+        return right / len(images.test_y)
+
+    def _batch(self, index: Tensor, lap: Lap | None) -> tuple[Tensor, Tensor]:
+        """Take a batch from memory and copy it. Blocking copies: others have arrived as garbage."""
+        x, y = self._images.train_x[index], self._images.train_y[index]
+        if lap:
+            lap("loading")
+        x, y = x.to(self.device.torch), y.to(self.device.torch)
+        if lap:
+            lap("copy")
+        return x, y

@@ -1,0 +1,262 @@
+"""Trains networks and uses them for inference, on each device from the same weights and batches.
+
+Wall clock, device synchronised. An epoch is timed in blocks of batches; between two blocks the loss
+is read and the page may draw, outside the clock. What the headline contains: taking the batch from
+memory (loading), copying it to the device, forward, loss, backward and optimiser. What it does not:
+warm-up, the reading of losses, the test. Where a step's time goes is measured apart, on a copy of
+the network, because waiting after each phase would slow the headline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from bench import stats, timing
+from bench.cases import Case, TrainingPlan
+from bench.datasets import ImageSet, load
+from bench.environment import capture_environment
+from bench.estimate import training_seconds
+from bench.learner import Learner, initial_weights, order
+from bench.registry import NETWORKS, Cost
+from bench.results import CONVERGED, NOISY, Failure, Learning, Measurement, Outcome, Run
+from bench.runner import Curve
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bench.devices import Device
+    from bench.runner import Control
+
+BLOCK_S = 0.3  # a block of batches lasts about so long: often enough for a live curve and for Stop
+FEWEST_STEPS, MOST_STEPS = 5, 200  # a block: the loss is read once a block, never every batch
+SLOW_STEP_S = 1.0  # from there a block is a single step, so that Stop is heard
+WARM_UPS, PHASE_STEPS = 5, 12
+TARGET = 0.05  # of the median's interval; an epoch is as long as it is, so it is only reported
+
+
+def train(plan: TrainingPlan, control: Control) -> None:
+    """Run the plan, publishing the growing run and the curves. DataError if the images can't be had."""
+    from bench.devices import Device
+
+    control.publish(stage="loading the images")
+    images = load(plan.data, images=plan.images)
+    control.check()
+    devices = {name: Device(name) for name in plan.devices}
+    hardware = {name: control.devices[name].hardware for name in plan.devices}
+    run = Run("training", capture_environment(hardware), asdict(plan) | {"data": images.label})
+    control.publish(run=run)
+    watch = _Watch(plan, control)
+    for name in plan.networks:
+        run = run.with_outcomes(*_Contest(plan, name, images, devices, control, watch).measure())
+        control.publish(run=run, current=None, samples_s=())
+
+
+class _Watch:
+    """Tells watchers how it goes: the curves, and progress in expected seconds, corrected by those seen."""
+
+    def __init__(self, plan: TrainingPlan, control: Control) -> None:
+        self._control = control
+        self._curves: dict[tuple[str, str], Curve] = {}
+        self._expected = {
+            (name, device): training_seconds(plan, name, control.devices[device])
+            for name in plan.networks
+            for device in plan.devices
+        }
+        self._part = dict.fromkeys(self._expected, 0.0)
+
+    def curve(self, network: str, device: str) -> Curve:
+        return self._curves.get((network, device), Curve(network, device))
+
+    def extend(self, network: str, device: str, images: int, loss: float, seconds: float) -> None:
+        old = self.curve(network, device)
+        self._curves[network, device] = replace(
+            old, images=(*old.images, images), losses=(*old.losses, loss), seconds=(*old.seconds, seconds)
+        )
+
+    def tell(self, case: Case, stage: str, part: float, spent_s: float, samples: tuple[float, ...] = ()) -> None:
+        """``part`` of this network on this device is done after ``spent_s`` seconds of timed work."""
+        key = case.workload.partition("/")[0], case.device
+        self._part[key] = part
+        if part > 0.02:
+            self._expected[key] = spent_s / part
+        total = sum(self._expected.values())
+        done = sum(self._part[key] * self._expected[key] for key in self._part)
+        self._control.publish(
+            current=case, stage=stage, samples_s=samples, curves=tuple(self._curves.values()),
+            done=min(done / total, 1.0), left_s=total - done,
+        )  # fmt: skip
+
+    def drop(self, network: str, device: str) -> None:
+        """It failed: nothing more is expected of it."""
+        self._expected[network, device] = self._part[network, device] = 0.0
+
+
+@dataclass
+class _Progress:
+    """What one device has to show for itself so far."""
+
+    learner: Learner
+    first_call_s: float
+    phases: dict[str, tuple[float, ...]]
+    infer_first_call_s: float
+    infer_phases: dict[str, tuple[float, ...]]
+    steps: int  # batches a block
+    samples: list[float] = field(default_factory=list)  # seconds a batch, of each block
+    rounds: list[int] = field(default_factory=list)  # blocks of each epoch
+    epochs_s: list[float] = field(default_factory=list)
+    last_loss: float = 0.0  # mean over the last epoch
+
+
+class _Contest:
+    """One network on all devices: an epoch on each, then the next epoch on each."""
+
+    def __init__(
+        self, plan: TrainingPlan, name: str, images: ImageSet, devices: dict[str, Device], control: Control,
+        watch: _Watch,
+    ) -> None:  # fmt: skip
+        self._plan, self._network, self._images = plan, NETWORKS[name], images
+        self._devices, self._control, self._watch = devices, control, watch
+        self._outcomes: dict[Case, Outcome] = {}
+        self._weights = initial_weights(self._network, plan.seed)
+
+    def measure(self) -> list[Outcome]:
+        running: dict[str, _Progress] = {}
+        for name, device in self._devices.items():
+            self._attempt(name, lambda n=name, d=device: running.update({n: self._prepare(d)}))
+        for epoch in range(self._plan.epochs):
+            for name in list(running):
+                if not self._attempt(name, lambda p=running[name], e=epoch: self._epoch(p, e)):
+                    del running[name]
+        for name in list(running):
+            progress = running.pop(name)  # the last reference, so that its memory goes before the next one's
+            self._attempt(name, lambda p=progress: self._finish(p))
+        return [self._outcomes[self._case(mode, name)] for mode in ("train", "infer") for name in self._devices]
+
+    def _prepare(self, device: Device) -> _Progress:
+        """Warm up and take the phases apart on a copy; then make the network that will be trained."""
+        plan, sync = self._plan, device.synchronize
+        self._watch.tell(self._case("train", device.name), "first step and warm-up", 0.0, 0.0)
+        copy = self._learner(device)
+        batch, *_, last = (*order(plan, 0).split(plan.batch),) * 2
+        with self._control.timed():
+            first = timing.time_block(lambda: copy.step(batch), sync)
+            if len(last) < len(batch):  # its shape needs a compilation of its own
+                copy.step(last)
+            warm_ups = 1 if first.seconds > WARM_UPS * SLOW_STEP_S else WARM_UPS
+            step_s = min(timing.time_block(lambda: copy.step(batch), sync, 2).per_step for _ in range(warm_ups))
+            repeats = PHASE_STEPS if step_s < SLOW_STEP_S else 1
+            phases = copy.phases(copy.step, batch, repeats)
+        with self._control.timed():
+            copy.net.eval()
+            infer_first = timing.time_block(lambda: copy.infer(batch), sync)
+            if len(last) < len(batch):
+                copy.infer(last)
+            infer_phases = copy.phases(copy.infer, batch, repeats)
+        wanted = max(FEWEST_STEPS, min(MOST_STEPS, round(BLOCK_S / step_s)))
+        return _Progress(
+            self._learner(device), first.seconds, phases, infer_first.seconds, infer_phases,
+            wanted if step_s < SLOW_STEP_S else 1,
+        )  # fmt: skip
+
+    def _epoch(self, progress: _Progress, epoch: int) -> None:
+        import torch
+
+        plan, learner, device = self._plan, progress.learner, progress.learner.device
+        case, batches = self._case("train", device.name), order(plan, epoch).split(plan.batch)
+        before, seconds, seen, losses, blocks = sum(progress.epochs_s), 0.0, 0, 0.0, 0
+        learner.wake(batches[0])  # it slept while another device had its turn
+        for part in _parts(batches, progress.steps):
+            total = torch.zeros((), device=device.torch)
+            block, images = self._timed_block(lambda p=part, t=total: learner.steps(p, t), device, part)
+            loss = total.item()  # outside the clock
+            seconds, seen, losses, blocks = seconds + block, seen + images, losses + loss, blocks + 1
+            progress.samples.append(block / images * plan.batch)
+            so_far = epoch * plan.images + seen
+            self._watch.extend(self._network.name, device.name, so_far, loss / images, before + seconds)
+            part_done = 0.9 * so_far / (plan.images * plan.epochs)
+            stage = f"epoch {epoch + 1} of {plan.epochs}"
+            self._watch.tell(case, stage, part_done, before + seconds, tuple(progress.samples))
+        progress.rounds.append(blocks)
+        progress.epochs_s.append(seconds)
+        progress.last_loss = losses / plan.images
+
+    def _finish(self, progress: _Progress) -> None:
+        """The test, untimed, which completes training; then inference over the training images, timed."""
+        plan, learner, device = self._plan, progress.learner, progress.learner.device
+        accuracy, curve = (
+            learner.accuracy(self._control.check),
+            self._watch.curve(self._network.name, device.name),
+        )
+        self._record(
+            "train", device, 3, progress.first_call_s, progress.steps, progress.samples, progress.rounds,
+            Learning(
+                plan.images, self._images.label, tuple(progress.epochs_s), progress.phases,
+                tuple(zip(curve.images, curve.losses, strict=True)), progress.last_loss, accuracy,
+            ),
+        )  # fmt: skip
+        case, spent, batches = (
+            self._case("infer", device.name),
+            sum(progress.epochs_s),
+            order(plan, 0).split(plan.batch),
+        )
+        samples, seconds, seen = [], 0.0, 0
+        learner.wake(batches[0])
+        for part in _parts(batches, 2 * progress.steps):
+            block, images = self._timed_block(lambda p=part: learner.infer_all(p), device, part)
+            samples.append(block / images * plan.batch)
+            seconds, seen = seconds + block, seen + images
+            self._watch.tell(case, "inference", 0.9 + 0.1 * seen / plan.images, spent + seconds, tuple(samples))
+        self._record(
+            "infer", device, 1, progress.infer_first_call_s, 2 * progress.steps, samples, [len(samples)],
+            Learning(plan.images, self._images.label, (seconds,), progress.infer_phases, test_accuracy=accuracy),
+        )  # fmt: skip
+
+    def _timed_block(self, work: Callable[[], object], device: Device, part: list[Tensor]) -> tuple[float, int]:
+        """Wall seconds of the work, and how many images it was."""
+        with self._control.timed():
+            block = timing.time_block(work, device.synchronize)
+        return block.seconds, sum(len(batch) for batch in part)
+
+    def _record(self, mode, device, passes, first_call_s, calls, samples, rounds, learning: Learning) -> None:
+        width = stats.median(samples).relative_half_width
+        noisy = width > TARGET
+        reason = f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}." if noisy else ""
+        case = self._case(mode, device.name)
+        self._outcomes[case] = Measurement(
+            case, self._cost(passes), NOISY if noisy else CONVERGED, reason, first_call_s, calls,
+            tuple(samples), tuple(rounds), learning=learning,
+        )  # fmt: skip
+
+    def _cost(self, passes: int) -> Cost:
+        """Of a batch; backward counts as two forward passes, and reads and writes the weights and Adam's moments."""
+        network, batch = self._network, self._plan.batch
+        weights = network.parameters * (1 if passes == 1 else 8)
+        return Cost(passes * network.forward_flops * batch, 4 * (weights + batch * 28 * 28), batch)
+
+    def _learner(self, device: Device) -> Learner:
+        return Learner(self._network, device, self._images, self._plan, self._weights)
+
+    def _case(self, mode: str, device: str) -> Case:
+        return Case(f"{self._network.name}/{mode}", self._plan.batch, device)
+
+    def _attempt(self, device: str, work: Callable[[], object]) -> bool:
+        """Do the work; what the device cannot do ends this network on it, and the others go on."""
+        from bench.devices import DEVICE_ERRORS, one_line
+
+        try:
+            work()
+            return True
+        except DEVICE_ERRORS as error:
+            for mode in ("train", "infer"):
+                case = self._case(mode, device)
+                self._outcomes.setdefault(case, Failure(case, one_line(error)))
+        self._devices[device].release_memory()  # outside the handler: the exception held the tensors
+        self._watch.drop(self._network.name, device)
+        return False
+
+
+def _parts(batches: tuple[Tensor, ...], steps: int) -> Iterator[list[Tensor]]:
+    for i in range(0, len(batches), steps):
+        yield list(batches[i : i + steps])

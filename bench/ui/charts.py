@@ -1,0 +1,211 @@
+"""Figures. Pure functions from results to Plotly: no Streamlit, no state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from bench import stats
+from bench.cases import Case
+from bench.registry import NETWORKS
+from bench.results import Measurement, Run
+from bench.runner import Curve
+from bench.units import count, si, significant
+
+COLORS = {"cpu": "#E69F00", "mps": "#0072B2", "cuda": "#009E73", "xpu": "#CC79A7"}  # Okabe-Ito; the same everywhere
+PHASE_COLORS = {"loading": "#999999", "copy": "#F0E442", "forward": "#56B4E9", "backward": "#0072B2",
+                "optimiser": "#D55E00"}  # fmt: skip
+DASHES = ("solid", "dot", "dash", "dashdot")  # networks; colours are taken by the devices
+STRIP = 300  # samples shown of the case being measured
+# Nothing moves on the page while a block is timed, so nothing here is animated.
+
+
+def time_against_size(
+    run: Run, axis: str, planned: Sequence[int], log: bool,
+    current: tuple[Case, tuple[float, ...]] | None = None,
+) -> go.Figure:  # fmt: skip
+    """Median time a call against size, one line a device, 95 % intervals; ``current`` is shown hollow."""
+    figure = go.Figure()
+    for device in run.devices:
+        points = _points(run, device)
+        mids = [m.median_s for m in points]
+        _line(figure, device, run.label(device), [m.case.size for m in points], mids, [_hover(run, m) for m in points])
+    if current and current[1]:
+        case, samples = current
+        figure.add_scatter(
+            x=[case.size], y=[stats.median(samples).value], mode="markers", showlegend=False,
+            marker={"symbol": "circle-open", "size": 13, "color": COLORS.get(case.device), "line": {"width": 2}},
+            hovertemplate="being measured<extra></extra>",
+        )  # fmt: skip
+    _size_axis(figure, axis, planned, log)
+    figure.update_yaxes(title="time per call", **_seconds_axis(log))
+    return _finished(figure, run)
+
+
+def speedup_against_size(run: Run, axis: str, planned: Sequence[int], log: bool) -> go.Figure:
+    """How many times faster than the CPU, with its interval; the line at 1 is equality."""
+    figure = go.Figure()
+    for device in run.devices:
+        points = [(m, s) for m in _points(run, device) if (s := run.speedup(m))]
+        if points:
+            sizes, hover = [m.case.size for m, _ in points], [_hover(run, m) for m, _ in points]
+            _line(figure, device, run.label(device), sizes, [s for _, s in points], hover)
+    figure.add_hline(y=1, line_dash="dash", line_color="#888", annotation_text="as fast as the CPU")
+    _size_axis(figure, axis, planned, log)
+    figure.update_yaxes(title="times as fast as the CPU", type="log" if log else "linear", ticksuffix=" ×")
+    return _finished(figure, run)
+
+
+def rate_against_size(run: Run, axis: str, planned: Sequence[int], log: bool, quantity: str) -> go.Figure:
+    """FLOP/s or B/s against size; ``quantity`` is "FLOP/s" or "B/s"."""
+    figure = go.Figure()
+    for device in run.devices:
+        points = _points(run, device)
+        rates = [m.flops_per_s if quantity == "FLOP/s" else m.bytes_per_s for m in points]
+        hover = [_hover(run, m, si(rate.value, quantity)) for m, rate in zip(points, rates, strict=True)]
+        _line(figure, device, run.label(device), [m.case.size for m in points], rates, hover)
+    _size_axis(figure, axis, planned, log)
+    figure.update_yaxes(title=quantity, type="log" if log else "linear", exponentformat="SI", ticksuffix=quantity)
+    return _finished(figure, run)
+
+
+def sample_strip(samples: Sequence[float], device: str) -> go.Figure:
+    """The latest samples of the case being measured, in the order taken."""
+    shown = samples[-STRIP:]
+    first = len(samples) - len(shown) + 1
+    figure = go.Figure()
+    figure.add_scatter(
+        x=list(range(first, first + len(shown))), y=shown, mode="markers",
+        marker={"size": 4, "color": COLORS.get(device)}, hovertemplate="sample %{x}: %{y:.3s}s<extra></extra>",
+    )  # fmt: skip
+    figure.update_xaxes(title=None, showgrid=False)
+    figure.update_yaxes(title=None, exponentformat="SI", ticksuffix="s", nticks=4)
+    figure.update_layout(height=130, margin={"l": 70, "r": 10, "t": 5, "b": 20}, uirevision="strip", showlegend=False)
+    return figure
+
+
+def loss_against_images(curves: Sequence[Curve], run: Run) -> go.Figure:
+    """Loss against images seen: the devices' lines should lie on each other, for they do the same thing."""
+    figure = go.Figure()
+    for curve in curves:
+        _curve(figure, run, curve, curve.images, curve.losses, "%{x} images: loss %{y:.3f}")
+    figure.update_xaxes(title="training images seen", rangemode="tozero")
+    figure.update_yaxes(title="loss", type="log")
+    return _finished(figure, run)
+
+
+def time_against_epoch(curves: Sequence[Curve], images: int, run: Run) -> go.Figure:
+    """Seconds of training against epochs done; ``images`` is how many an epoch has."""
+    figure = go.Figure()
+    for curve in curves:
+        epochs = [0, *(n / images for n in curve.images)]
+        _curve(figure, run, curve, epochs, (0, *curve.seconds), "%{x:.2f} epochs: %{y:.3s}s")
+    figure.update_xaxes(title="epochs", rangemode="tozero")
+    figure.update_yaxes(title="training time", rangemode="tozero", exponentformat="SI", ticksuffix="s")
+    return _finished(figure, run)
+
+
+def phases_of_a_step(run: Run) -> go.Figure:
+    """Where a training step's time goes, a bar for each network and device."""
+    figure = go.Figure()
+    trained = [m for m in run.measurements if m.case.workload.endswith("/train")]
+    names = [f"{_title(m.case)} · {run.label(m.case.device)}" for m in trained]
+    for phase, color in PHASE_COLORS.items():
+        mids = [stats.median(m.learning.phases_s[phase]).value for m in trained]
+        figure.add_bar(
+            y=names, x=mids, name=phase, orientation="h", marker_color=color,
+            hovertemplate="%{y}, " + phase + ": %{x:.3s}s<extra></extra>",
+        )  # fmt: skip
+    figure.update_layout(barmode="stack", height=120 + 50 * len(names))
+    figure.update_xaxes(title="time a batch", exponentformat="SI", ticksuffix="s")
+    figure.update_yaxes(autorange="reversed")
+    return _finished(figure, run)
+
+
+def _points(run: Run, device: str) -> list[Measurement]:
+    return sorted((m for m in run.measurements if m.case.device == device), key=lambda m: m.case.size)
+
+
+def _line(figure, device: str, label: str, sizes, estimates: Sequence[stats.Estimate], hover: list[str]) -> None:
+    figure.add_scatter(
+        x=sizes, y=[e.value for e in estimates], name=label, mode="lines+markers",
+        line={"color": COLORS.get(device), "width": 2}, marker={"size": 8},
+        error_y={"array": [e.high - e.value for e in estimates], "arrayminus": [e.value - e.low for e in estimates],
+                 "thickness": 1.5, "width": 4},
+        customdata=hover, hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
+    )  # fmt: skip
+
+
+def _curve(figure: go.Figure, run: Run, curve: Curve, x, y, hover: str) -> None:
+    dash = DASHES[list(NETWORKS).index(curve.network) % len(DASHES)]
+    figure.add_scatter(
+        x=list(x), y=list(y), name=f"{NETWORKS[curve.network].title} · {run.label(curve.device)}", mode="lines",
+        line={"color": COLORS.get(curve.device), "width": 2, "dash": dash},
+        hovertemplate=hover + "<extra>%{fullData.name}</extra>",
+    )  # fmt: skip
+
+
+def _hover(run: Run, m: Measurement, more: str = "") -> str:
+    mid, speedup = m.median_s, run.speedup(m)
+    lines = [f"<b>{count(m.case.size)}</b>: {si(mid.value, 's')} ({si(mid.low, 's')} to {si(mid.high, 's')})"]
+    if speedup:
+        low, high = significant(speedup.low), significant(speedup.high)
+        lines.append(f"{significant(speedup.value)} times as fast as the CPU ({low} to {high})")
+    lines += [line for line in (more, m.reason) if line]
+    return "<br>".join(lines)
+
+
+def _size_axis(figure: go.Figure, axis: str, planned: Sequence[int], log: bool) -> None:
+    """From the first planned size to the last, from the start, so that nothing jumps as points arrive."""
+    low, high = min(planned), max(planned)
+    if log:
+        import math
+
+        pad = 0.05 * max(math.log10(high / low), 0.5)
+        limits = [math.log10(low) - pad, math.log10(high) + pad]
+    else:
+        pad = 0.05 * max(high - low, high / 10)
+        limits = [low - pad, high + pad]
+    ticks = _thinned(planned, log)
+    figure.update_xaxes(
+        type="log" if log else "linear", range=limits, title=axis, tickvals=ticks, ticktext=[count(n) for n in ticks]
+    )
+
+
+def _thinned(sizes: Sequence[int], log: bool) -> list[int]:
+    """Those sizes whose labels do not run into one another."""
+    low, high, kept = min(sizes), max(sizes), []
+    for n in sorted(sizes):
+        near = (n / kept[-1] < (high / low) ** 0.06) if log and kept else (kept and n - kept[-1] < 0.06 * (high - low))
+        if not near:
+            kept.append(n)
+    return kept
+
+
+def _seconds_axis(log: bool) -> dict[str, object]:
+    kind = {"type": "log", "dtick": 1} if log else {"type": "linear", "rangemode": "tozero"}
+    return kind | {"exponentformat": "SI", "ticksuffix": "s"}
+
+
+def _title(case: Case) -> str:
+    return NETWORKS[case.workload.partition("/")[0]].title
+
+
+def _finished(figure: go.Figure, run: Run) -> go.Figure:
+    figure.update_layout(
+        uirevision="keep", legend={"orientation": "h", "y": 1.12, "x": 0}, margin={"l": 70, "r": 10, "t": 40, "b": 70},
+        hovermode="closest", showlegend=True,
+    )  # fmt: skip
+    figure.add_annotation(
+        text=provenance(run), xref="paper", yref="paper", x=1, y=0, yshift=-50, xanchor="right", yanchor="top",
+        showarrow=False, font={"size": 11, "color": "#888"},
+    )  # fmt: skip
+    return figure
+
+
+def provenance(run: Run) -> str:
+    """Where a chart comes from, to be read off the picture itself."""
+    environment = run.environment
+    emulated = "EMULATED device, not real hardware · " if run.emulated else ""
+    return f"{emulated}{environment.chip} · PyTorch {environment.torch} · {environment.captured_at[:10]}"

@@ -1,0 +1,159 @@
+"""Choices in, a plan out. What can't be planned is said in one sentence where it was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import streamlit as st
+
+from bench.cases import (
+    EFFORTS,
+    LARGEST_SIZE,
+    MOST_EPOCHS,
+    MOST_SIZES,
+    SMALLEST_SIZE,
+    PlanError,
+    SweepPlan,
+    TrainingPlan,
+    spaced_sizes,
+)
+from bench.datasets import FASHION, SYNTHETIC
+from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS
+from bench.runner import Snapshot
+from bench.units import count
+
+ARTICLE, RANGE = "article", "range"
+FOLDER = "folder"
+DATA = {FASHION: "Fashion-MNIST", FOLDER: "My own files", SYNTHETIC: "Synthetic"}
+STOPS = tuple(n for k in range(4, 15) for n in (2**k, 3 * 2 ** (k - 1)) if n <= LARGEST_SIZE)  # of the slider
+REMEMBERED = {"persist_state": "session", "bind": "query-params"}  # survives other pages; a link restores it
+
+
+def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
+    """The sidebar of the Operations page, in the order of thought: what, sizes, where, effort."""
+    operation = st.selectbox(
+        "What", list(OPERATIONS), format_func=lambda name: OPERATIONS[name].title, key="op",
+        help="The operation to time. One call is one run of it on numbers that already lie on the device.",
+        **REMEMBERED,
+    )  # fmt: skip
+    st.caption(f"One call computes {OPERATIONS[operation].formula}.")
+    sizes = _choose_sizes(OPERATIONS[operation].axis)
+    devices = _choose_devices(snapshot)
+    effort = st.segmented_control(
+        "Effort", list(EFFORTS), default="standard", required=True, format_func=str.capitalize, key="effort",
+        width="stretch",
+        help="How precise each median has to be before the next case: its 95 % interval within 5 % (quick), "
+             "2 % (standard) or 1 % (thorough) of it. Cases that don't get there are marked.",
+        **REMEMBERED,
+    )  # fmt: skip
+    if sizes is None or devices is None:
+        return None
+    return _planned(lambda: SweepPlan(operation, sizes, devices, EFFORTS[effort]))
+
+
+def choose_training(snapshot: Snapshot) -> TrainingPlan | None:
+    """The sidebar of the Training page: model, data, epochs, batch, images, devices."""
+    networks = st.pills(
+        "Models", list(NETWORKS), selection_mode="multi", default=list(NETWORKS), key="models",
+        format_func=lambda name: NETWORKS[name].title,
+        help="The article's two: an MLP of 671 754 weights and a ConvNet of 421 642.", **REMEMBERED,
+    )  # fmt: skip
+    data = st.segmented_control(
+        "Images", list(DATA), default=FASHION, required=True, format_func=DATA.get, key="data",
+        help="Fashion-MNIST as in the article; a folder with the four IDX files of any set of the same shape; "
+             "or a synthetic stand-in, for machines without either.", **REMEMBERED,
+    )  # fmt: skip
+    source = _choose_folder() if data == FOLDER else data
+    epochs = st.number_input("Epochs", value=1, step=1, key="epochs", help=f"1 to {MOST_EPOCHS}.", **REMEMBERED)
+    batch = st.number_input("Batch size", value=128, step=1, key="batch", help="Images a step.", **REMEMBERED)
+    images = st.number_input(
+        "Training images", value=60_000, step=1000, key="images", help="The first so many of the set.", **REMEMBERED
+    )
+    numbers_place = st.container()
+    devices = _choose_devices(snapshot)
+    if source is None:
+        return None
+    settings = {"epochs": epochs, "batch": batch, "images": images, "data": source}
+    if None in settings.values():
+        return None
+    with numbers_place:
+        plan = _planned(lambda: TrainingPlan(tuple(networks), devices or ("cpu",), **settings))
+    return plan if devices else None
+
+
+def _choose_sizes(axis: str) -> tuple[int, ...] | None:
+    preset = st.segmented_control(
+        f"Sizes {axis}", [ARTICLE, RANGE], default=ARTICLE, required=True, key="sizes",
+        format_func={ARTICLE: "The article's nine", RANGE: "My own"}.get, **REMEMBERED,
+    )  # fmt: skip
+    if preset == ARTICLE:
+        st.caption(", ".join(map(count, ARTICLE_SIZES)))
+        return ARTICLE_SIZES
+    first, last = st.select_slider(
+        f"From {axis} to {axis}", STOPS, value=(SMALLEST_SIZE, 4096), format_func=count, key="range", **REMEMBERED
+    )
+    how_many = st.number_input("How many", value=9, step=1, key="count", help=f"1 to {MOST_SIZES}.", **REMEMBERED)
+    spacing = st.segmented_control(
+        "Spacing", ["geometric", "even"], default="geometric", required=True, key="spacing",
+        help="Geometric: each size the same multiple of the one before. Even: the same distance.",
+        **REMEMBERED,
+    )  # fmt: skip
+    if how_many is None:
+        st.error("How many sizes? Type a whole number.")
+        return None
+    sizes = _planned(lambda: spaced_sizes(first, last, how_many, spacing))
+    if sizes:
+        st.caption(", ".join(map(count, sizes)))
+    return sizes
+
+
+def _choose_devices(snapshot: Snapshot) -> tuple[str, ...] | None:
+    """Pills for the devices that are here; the others with their reasons."""
+    if not snapshot.devices:
+        st.caption("Devices: looking …")
+        return None
+    usable = {device.name: device for device in snapshot.usable}
+    chosen = st.pills(
+        "Devices", list(usable), selection_mode="multi", default=list(usable), key="devices",
+        format_func=lambda name: usable[name].label,
+        help="\n\n".join(f"**{device.label}**: {device.hardware}" for device in usable.values()), **REMEMBERED,
+    )  # fmt: skip
+    absent = [device for device in snapshot.devices if not device.usable]
+    if absent:
+        reasons = "\n\n".join(f"**{device.label}**: {device.reason}" for device in absent)
+        st.caption(f"Not here: {', '.join(device.label for device in absent)}", help=reasons)
+    if not chosen:
+        st.error("Choose at least one device.")
+        return None
+    return tuple(name for name in usable if name in chosen)  # the CPU first, whatever was clicked first
+
+
+def _choose_folder() -> str | None:
+    text = st.text_input(
+        "Folder of IDX files", key="folder", persist_state="session", placeholder="~/data/mnist",
+        help="With train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
+             "t10k-labels-idx1-ubyte, each as it is or as .gz.",
+    )  # fmt: skip
+    if not text.strip():
+        st.info("Type the folder that holds the four files.")
+        return None
+    folder = Path(text.strip()).expanduser()
+    if not folder.is_dir():
+        st.error(f"There is no folder {folder}; check the spelling.")
+        return None
+    return str(folder)
+
+
+def _planned(make):
+    """What ``make`` makes; its complaint is shown here, and None returned."""
+    try:
+        return make()
+    except PlanError as error:
+        st.error(str(error))
+        return None
+
+
+def rates(snapshot: Snapshot) -> Mapping[str, object]:
+    """The usable devices by name, for planning."""
+    return {device.name: device for device in snapshot.usable}

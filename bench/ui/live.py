@@ -1,0 +1,81 @@
+"""Start, stop, and the view of a run in progress, which redraws itself while the run lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from bench.runner import Job, Snapshot, State
+from bench.ui.session import drawing, runner
+from bench.units import duration
+
+REDRAW_S = 1.0  # more often would cost the measuring time; see gate.py
+
+
+def start_or_stop(label: str, job: Job | None, kind: str, planned=(), blocked: str = "") -> None:
+    """One button in one place: Run, and Stop while something runs."""
+    snapshot = runner().snapshot
+    if snapshot.active:
+        stopping = snapshot.state is State.STOPPING
+        text = "Stopping after this block …" if stopping else "Stop"
+        st.button(text, key="stop", icon=":material/stop:", disabled=stopping, on_click=runner().stop, width="stretch")
+        return
+    st.button(
+        label, key="run", type="primary", icon=":material/play_arrow:", disabled=job is None or bool(blocked),
+        help=blocked or None, on_click=_start, args=(job, kind, planned), width="stretch",
+    )  # fmt: skip
+
+
+def _start(job: Job, kind: str, planned) -> None:
+    try:
+        runner().start(job, kind, planned)
+    except RuntimeError as refused:  # another tab was faster
+        st.toast(str(refused), icon=":material/info:")
+
+
+def follow(kind: str, draw: Callable[[Snapshot], None]) -> bool:
+    """While a job runs: its progress, and ``draw`` if it is of this kind. Returns whether one runs."""
+    if not runner().snapshot.active:
+        return False
+    st.fragment(_panel, run_every=REDRAW_S)(kind, draw)
+    return True
+
+
+def _panel(kind: str, draw: Callable[[Snapshot], None]) -> None:
+    with drawing():
+        snapshot = runner().snapshot
+        if not snapshot.active:
+            st.rerun()  # once more, the whole page: button, verdict and downloads come
+        _progress(snapshot)
+        if snapshot.kind == kind:
+            draw(snapshot)
+        else:
+            st.info(f"A {snapshot.kind} is running, started on another page; one thing is measured at a time.")
+
+
+def _progress(snapshot: Snapshot) -> None:
+    words = [snapshot.stage]
+    if snapshot.current:
+        words.insert(0, describe(snapshot))
+    if snapshot.left_s is not None:
+        words.append(f"about {duration(snapshot.left_s)} left")
+    st.progress(snapshot.done, text=" · ".join(words))
+
+
+def describe(snapshot: Snapshot) -> str:
+    """The case being measured, in words."""
+    case, run = snapshot.current, snapshot.run
+    label = run.label(case.device) if run else case.device
+    return f"{case.workload} {case.size} on {label}"
+
+
+def show_end(snapshot: Snapshot) -> None:
+    """How the last job of a page ended, where it did not simply finish."""
+    if snapshot.state is State.BROKEN:
+        st.error(snapshot.error, icon=":material/error:")
+        if snapshot.run is not None or "DataError" not in snapshot.details:
+            with st.expander("Details for a report"):
+                st.code(snapshot.details, language=None)
+    elif snapshot.state is State.STOPPED:
+        st.info("Stopped. What was finished is below.", icon=":material/stop:")

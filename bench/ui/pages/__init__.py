@@ -1,0 +1,1 @@
+"""One module a page; each reads like a description of what the person sees."""

@@ -1,0 +1,153 @@
+"""The first page: one operation over sizes, on the CPU and on every accelerator."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from bench import stats, verdict
+from bench.cases import SweepPlan
+from bench.estimate import describe, sweep_outlook
+from bench.registry import OPERATIONS
+from bench.results import REFERENCE, Run
+from bench.runner import Snapshot
+from bench.sweep import measure
+from bench.ui import charts, tables
+from bench.ui.controls import choose_sweep, rates
+from bench.ui.downloads import chart_config, show_downloads
+from bench.ui.live import follow, show_end, start_or_stop
+from bench.ui.notices import about_devices, about_run
+from bench.ui.session import load_torch, runner
+from bench.units import count, duration, size
+
+KIND = "sweep"
+
+
+def show() -> None:
+    snapshot = runner().snapshot
+    with st.sidebar:
+        plan = choose_sweep(snapshot)
+    st.title("CPU or GPU, and from which size?")
+    st.markdown(
+        "Times one PyTorch operation on your CPU and your GPU over growing sizes, waits for the device "
+        "before it stops the clock, and says from which size the GPU pays."
+    )
+    load_torch()
+    _button(plan, snapshot)
+    about_devices(snapshot)
+    if follow(KIND, _draw):
+        return
+    last = runner().last(KIND)
+    if last is None:
+        st.info(
+            "Press **Run**. The curves grow while it measures; nothing leaves this machine.", icon=":material/info:"
+        )
+        return
+    show_end(last)
+    if last.run and last.run.outcomes:
+        _results(last.run)
+
+
+def _button(plan: SweepPlan | None, snapshot: Snapshot) -> None:
+    if plan is None or not snapshot.devices:
+        start_or_stop("Run", None, KIND)
+        return
+    outlook = sweep_outlook(plan, rates(snapshot))
+    left = [case for case in plan.cases if case.size not in outlook.left_out]
+    label = f"Run · {len(left)} cases · about {duration(outlook.seconds)}"
+    start_or_stop(label, partial(measure, plan), KIND, plan.cases, "" if left else "Nothing of this fits into memory.")
+    if not snapshot.active:
+        st.caption(f"Needs about {size(outlook.memory_bytes)} of memory. {describe(outlook)}")
+
+
+def _draw(snapshot: Snapshot) -> None:
+    """While it runs."""
+    run = snapshot.run
+    if run is None:
+        return
+    current = (snapshot.current, snapshot.samples_s) if snapshot.current else None
+    figure = charts.time_against_size(run, _axis(run), _sizes(run), _log(), current)
+    st.plotly_chart(figure, key="time", config=chart_config("time"), alt=_alt(run))
+    if current and current[1]:
+        st.caption(f"{len(current[1])} samples of the case being measured")
+        strip = charts.sample_strip(current[1], current[0].device)
+        st.plotly_chart(strip, key="strip", config={"displayModeBar": False}, alt="Samples of the case being measured.")
+    tables.failures(run)
+
+
+def _results(run: Run) -> None:
+    """When it is over."""
+    for sentence in verdict.of_sweep(run):
+        st.subheader(sentence, anchor=False)
+    about_run(run)
+    for line in verdict.doubts(run):
+        st.caption(f":material/warning: {line}")
+    tables.failures(run)
+    if not run.measurements:
+        return
+    _figures(run)
+    axis, sizes = _axis(run), _sizes(run)
+    names = ["Time", "Rate", "Table"] if run.devices == (REFERENCE,) else ["Time", "Speed-up", "Rate", "Table"]
+    tabs = dict(zip(names, st.tabs(names), strict=True))
+    with tabs["Time"]:
+        log = _log()
+        figure = charts.time_against_size(run, axis, sizes, log)
+        st.plotly_chart(figure, key="time", config=chart_config("time"), alt=_alt(run))
+    if "Speed-up" in tabs:
+        with tabs["Speed-up"]:
+            figure = charts.speedup_against_size(run, axis, sizes, log)
+            alt = "How many times as fast as the CPU, against size, with 95 % intervals."
+            st.plotly_chart(figure, key="speed-up", config=chart_config("speed-up"), alt=alt)
+    with tabs["Rate"]:
+        quantity = st.segmented_control(
+            "Quantity", ["FLOP/s", "B/s"], default="FLOP/s", required=True, key="rate", label_visibility="collapsed",
+            help="Floating-point operations, or bytes of least memory traffic, a second.",
+        )  # fmt: skip
+        figure = charts.rate_against_size(run, axis, sizes, log, quantity)
+        st.plotly_chart(figure, key="rates", config=chart_config("rate"), alt=f"{quantity} against size.")
+    with tabs["Table"]:
+        tables.sweep_table(run, axis)
+    title = f"{OPERATIONS[str(run.settings['operation'])].title}: time per call against {axis}"
+    show_downloads(run, lambda: charts.time_against_size(run, axis, sizes, log), title)
+
+
+def _figures(run: Run) -> None:
+    """The largest size in figures."""
+    largest = max(m.case.size for m in run.measurements)
+    at_largest = [m for m in run.measurements if m.case.size == largest]
+    for column, m in zip(st.columns(len(at_largest)), at_largest, strict=True):
+        mid = m.median_s.scaled(1e6)
+        speedup = run.speedup(m)
+        column.metric(
+            f"{run.label(m.case.device)} at {_axis(run)} = {count(largest)}", _time(m.median_s),
+            f"{speedup.value:.3g} times the CPU's speed" if speedup else None, delta_arrow="off", delta_color="off",
+            help=f"Median wall time of one call; 95 % interval {mid.low:.4g} to {mid.high:.4g} µs.",
+        )  # fmt: skip
+
+
+def _time(estimate: stats.Estimate) -> str:
+    from bench.units import si
+
+    return si(estimate.value, "s")
+
+
+def _log() -> bool:
+    return st.segmented_control(
+        "Axes", ["log", "linear"], default="log", required=True, key="axes", label_visibility="collapsed",
+        persist_state="session", bind="query-params",
+        help="On logarithmic axes each step is a factor, so that small and large sizes can be read together.",
+    ) == "log"  # fmt: skip
+
+
+def _axis(run: Run) -> str:
+    return OPERATIONS[str(run.settings["operation"])].axis
+
+
+def _sizes(run: Run) -> list[int]:
+    return list(run.settings["sizes"])
+
+
+def _alt(run: Run) -> str:
+    title, devices = OPERATIONS[str(run.settings["operation"])].title, ", ".join(map(run.label, run.devices))
+    return f"{title}: median time per call against size on {devices}, with 95 % intervals. The table has the numbers."

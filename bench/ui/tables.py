@@ -1,0 +1,101 @@
+"""Results as tables: readable units on the page, sortable by the number behind them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from bench.registry import NETWORKS
+from bench.results import Failure, Measurement, Run
+from bench.units import si, significant
+
+SWEEP = {  # column: how it is shown, what it means
+    "median": ("s", "Median of all samples: wall time of one call."),
+    "low": ("s", "Lower end of the median's 95 % interval."),
+    "high": ("s", "Upper end of the median's 95 % interval."),
+    "speed-up": ("×", "Times as fast as the CPU at the same size."),
+    "noise": ("%", "Middle half of the samples over their median; above 10 % doubt the machine."),
+    "compute": ("FLOP/s", "Floating-point operations a second."),
+    "traffic": ("B/s", "Least memory traffic a second: every input read once, every output written once."),
+    "to queue": ("s", "Time until the call had been queued: what a clock shows that doesn't wait for the device."),
+    "first call": ("s", "The very first call, with compilation and allocation; part of no other figure."),
+}
+RECAP = {
+    "training": ("s", "Wall seconds of all epochs: loading, copying and computing."),
+    "inference": ("s", "Wall seconds of one pass over the training images, without gradients."),
+    "images/s": ("images/s", "Training images a second."),
+    "speed-up": ("×", "Training: times as fast as the CPU."),
+    "inference speed-up": ("×", "Inference: times as fast as the CPU."),
+    "train loss": ("", "Mean over the last epoch; the devices should agree."),
+    "test accuracy": ("%", "Share of the test images told right; the devices should agree."),
+}
+
+
+def sweep_table(run: Run, axis: str) -> None:
+    """One row a case."""
+    _table([_sweep_row(run, outcome, axis) for outcome in run.outcomes], SWEEP, "one row for each size and device")
+
+
+def recap_table(run: Run) -> None:
+    """The article's recap: training and inference, by model and device, in seconds."""
+    rows = [_recap_row(run, m) for m in run.measurements if m.case.workload.endswith("/train")]
+    _table(rows, RECAP, "training and inference by model and device")
+
+
+def failures(run: Run) -> None:
+    """Cases that could not run, a sentence each."""
+    for failure in run.failures:
+        st.warning(
+            f"{failure.case.workload} {failure.case.size} on {run.label(failure.case.device)}: {failure.error}",
+            icon=":material/block:",
+        )
+
+
+def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str, object]:
+    row = {axis: outcome.case.size, "device": run.label(outcome.case.device), "status": outcome.status}
+    if isinstance(outcome, Failure):
+        return row | {"note": outcome.error}
+    mid, speedup = outcome.median_s, run.speedup(outcome)
+    return row | {
+        "median": mid.value, "low": mid.low, "high": mid.high, "speed-up": speedup and speedup.value,
+        "noise": outcome.noise, "compute": outcome.flops_per_s.value, "traffic": outcome.bytes_per_s.value,
+        "to queue": sorted(outcome.dispatch_s)[len(outcome.dispatch_s) // 2] if outcome.dispatch_s else None,
+        "first call": outcome.first_call_s, "samples": len(outcome.samples_s), "note": outcome.reason,
+    }  # fmt: skip
+
+
+def _recap_row(run: Run, train: Measurement) -> dict[str, object]:
+    network = train.case.workload.partition("/")[0]
+    wanted = replace(train.case, workload=f"{network}/infer")
+    infer = next((m for m in run.measurements if m.case == wanted), None)
+    speedup, infer_speedup = run.speedup(train), infer and run.speedup(infer)
+    return {
+        "model": NETWORKS[network].title, "device": run.label(train.case.device),
+        "training": sum(train.learning.epochs_s), "inference": infer and sum(infer.learning.epochs_s),
+        "images/s": train.items_per_s.value, "speed-up": speedup and speedup.value,
+        "inference speed-up": infer_speedup and infer_speedup.value, "train loss": train.learning.train_loss,
+        "test accuracy": train.learning.test_accuracy, "status": train.status,
+    }  # fmt: skip
+
+
+def _table(rows: list[dict[str, object]], columns: dict[str, tuple[str, str]], alt: str) -> None:
+    """Shown with units, sorted by the numbers behind."""
+    frame = pd.DataFrame(rows)
+    shown = {name: unit for name, (unit, _) in columns.items() if name in frame and frame[name].notna().any()}
+    frame = frame.drop(columns=[name for name in columns if name in frame and name not in shown])
+    numbers = frame.astype({name: float for name in shown})
+    style = numbers.style.format({name: partial(_text, unit=unit) for name, unit in shown.items()})
+    config = {name: st.column_config.NumberColumn(help=columns[name][1]) for name in shown}
+    st.dataframe(style, hide_index=True, key=alt, column_config=config, alt=f"Table of results: {alt}.")
+
+
+def _text(value: float, unit: str) -> str:
+    if math.isnan(value):
+        return "–"
+    if unit == "%":
+        return f"{significant(100 * value)} %"
+    return f"{significant(value)} {unit}".strip() if unit in ("×", "") else si(value, unit)

@@ -1,0 +1,121 @@
+"""The result as a sentence: which device, from which size, how much faster, how sure. Only what the data support."""
+
+from __future__ import annotations
+
+import itertools
+
+from bench import stats
+from bench.registry import NETWORKS, OPERATIONS
+from bench.results import BUSY, NOISY, REFERENCE, TIMED_OUT, Measurement, Run
+from bench.units import count, significant
+
+FASTER, SLOWER, OPEN = "faster", "slower", "open"
+
+
+def judge(speedup: stats.Estimate) -> str:
+    """FASTER or SLOWER where the interval excludes 1, else OPEN."""
+    if speedup.low > 1:
+        return FASTER
+    return SLOWER if speedup.high < 1 else OPEN
+
+
+def of_sweep(run: Run) -> list[str]:
+    """A sentence for each accelerator; empty if there is nothing to compare."""
+    axis = OPERATIONS[str(run.settings["operation"])].axis
+    sentences = []
+    for device in run.devices:
+        points = sorted(
+            ((m.case.size, s) for m in run.measurements if m.case.device == device and (s := run.speedup(m))),
+            key=lambda point: point[0],
+        )
+        if device != REFERENCE and points:
+            sentences.append(_sweep_sentence(run.label(device), axis, points))
+    return sentences
+
+
+def _sweep_sentence(label: str, axis: str, points: list[tuple[int, stats.Estimate]]) -> str:
+    verdicts = [judge(speedup) for _, speedup in points]
+    last, at_last = points[-1]
+    undecided = [count(n) for (n, _), verdict in zip(points, verdicts, strict=True) if verdict == OPEN]
+    doubt = f" Undecided at {axis} = {', '.join(undecided)}." if undecided else ""
+    decided = [(n, verdict) for (n, _), verdict in zip(points, verdicts, strict=True) if verdict != OPEN]
+    if not decided:
+        return f"{label} and the CPU can't be told apart at any of these sizes."
+    changes = [(a, b) for a, b in itertools.pairwise(decided) if a[1] != b[1]]
+    if len(changes) > 1:
+        better = ", ".join(count(n) for n, verdict in decided if verdict == FASTER)
+        return f"The two change places more than once: {label} is faster at {axis} = {better}.{doubt}"
+    if not changes:
+        if decided[0][1] == FASTER:
+            at = f"{axis} = {count(last)}"
+            return f"Use {label} at all these sizes: {_times(at_last)} as fast as the CPU at {at}.{doubt}"
+        best = max((p for p in points if judge(p[1]) == SLOWER), key=lambda point: point[1].value)
+        return (
+            f"Use the CPU at all these sizes: even at {axis} = {count(best[0])}, where {label} comes closest, "
+            f"the CPU is {_times(_inverse(best[1]))} as fast.{doubt}"
+        )
+    (before, first), (after, _) = changes[0]
+    if first == SLOWER:
+        return (
+            f"Up to {axis} = {count(before)} use the CPU; from {count(after)} {label}, "
+            f"{_times(at_last)} as fast at {count(last)}.{doubt}"
+        )
+    return f"Up to {axis} = {count(before)} use {label}; from {count(after)} the CPU.{doubt}"
+
+
+def of_training(run: Run) -> list[str]:
+    """A sentence for each network and accelerator."""
+    sentences = []
+    for m in run.measurements:
+        network, _, mode = m.case.workload.partition("/")
+        reference, speedup = run.reference_of(m), run.speedup(m)
+        if mode != "train" or not reference or not speedup or m.case.device == REFERENCE:
+            continue
+        here, there = _seconds(m), _seconds(reference)
+        figures = f"({here} against {there} an epoch)"
+        what, label, verdict = f"Training {NETWORKS[network].title}", run.label(m.case.device), judge(speedup)
+        if verdict == FASTER:
+            sentences.append(f"{what}: {label} is {_times(speedup)} as fast as the CPU {figures}.")
+        elif verdict == SLOWER:
+            sentences.append(f"{what}: the CPU is {_times(_inverse(speedup))} as fast as {label} {figures}.")
+        else:
+            sentences.append(f"{what}: {label} and the CPU can't be told apart {figures}.")
+    return sentences
+
+
+def doubts(run: Run) -> list[str]:
+    """One line for each reason to be careful; none if there is none."""
+    lines = []
+    total = len(run.outcomes)
+    for status, what in ((NOISY, "noisy"), (TIMED_OUT, "cut short by the time limit")):
+        some = [m for m in run.measurements if m.status == status]
+        if some:
+            names = ", ".join(_name(run, m) for m in some[:4]) + (" …" if len(some) > 4 else "")
+            lines.append(f"{len(some)} of {total} cases {'is' if len(some) == 1 else 'are'} {what}: {names}.")
+    busy = [m for m in run.measurements if m.status not in (NOISY, TIMED_OUT) and m.noise > BUSY]
+    if busy and run.kind != "training":
+        names = ", ".join(_name(run, m) for m in busy[:4]) + (" …" if len(busy) > 4 else "")
+        lines.append(f"Samples scatter widely (the machine was probably busy) at {names}.")
+    if run.environment.translated:
+        lines.append("This Python is an Intel build run by Rosetta; everything on the CPU is slower than it need be.")
+    return lines
+
+
+def _name(run: Run, m: Measurement) -> str:
+    workload = "" if m.learning is None else f"{m.case.workload} "
+    size = count(m.case.size) if m.learning is None else ""
+    return f"{workload}{size} on {run.label(m.case.device)}".replace("  ", " ").strip()
+
+
+def _seconds(m: Measurement) -> str:
+    epochs = m.learning.epochs_s
+    return f"{significant(sum(epochs) / len(epochs))} s"
+
+
+def _times(speedup: stats.Estimate) -> str:
+    """ "3.90 times (3.70 to 4.10)"."""
+    return f"{significant(speedup.value)} times ({significant(speedup.low)} to {significant(speedup.high)})"
+
+
+def _inverse(speedup: stats.Estimate) -> stats.Estimate:
+    return speedup.rate_of(1.0)
