@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import psutil
 
-from bench.timing import clock
+from bench import timing
 
 LEAD_S = 0.03  # a request keeps the interpreter busy about so long before it reaches the gate
 PATIENCE_S = 2.0  # a page waits no longer than this for a block to end; then it draws all the same
@@ -53,7 +53,7 @@ class Gate:
     @contextmanager
     def drawing(self, patience: float = PATIENCE_S) -> Iterator[bool]:
         """Wait for the timed stretch to end, at most ``patience`` seconds; yields whether it has."""
-        asked = clock()
+        asked = timing.clock()
         span = [asked - LEAD_S, asked + LEAD_S / 10]
         with self._condition:
             self._drawers += 1
@@ -67,7 +67,7 @@ class Gate:
         finally:
             with self._condition:
                 if not quiet:
-                    span[1] = clock()
+                    span[1] = timing.clock()
                 self._drawers -= 1
                 self._unsettled = True
                 self._condition.notify_all()
@@ -79,9 +79,9 @@ class Gate:
 
 def wait_for_calm() -> None:
     """Return once other processes (a browser painting) leave the cores alone, or after CALM_LONGEST_S."""
-    me, pause, deadline = psutil.Process(), threading.Event(), clock() + CALM_LONGEST_S
+    me, pause, deadline = psutil.Process(), threading.Event(), timing.clock() + CALM_LONGEST_S
     busy = _others(me)
-    while clock() < deadline:
+    while timing.clock() < deadline:
         pause.wait(CALM_WINDOW_S)
         now = _others(me)
         if now - busy <= 0.2 * CALM_WINDOW_S + 0.005:  # system times have a resolution of 10 ms

@@ -38,9 +38,7 @@ class Block:
         return (self.queued - self.start) / self.calls
 
 
-def time_block(
-    step: Callable[[], object], synchronize: Synchronize, calls: int = 1, clock: Callable[[], float] = clock
-) -> Block:
+def time_block(step: Callable[[], object], synchronize: Synchronize, calls: int = 1) -> Block:
     """Time ``calls`` steps, waiting for the device once before and once after."""
     synchronize()
     start = clock()
@@ -51,15 +49,10 @@ def time_block(
     return Block(start, queued, clock(), calls)
 
 
-def choose_calls(
-    step: Callable[[], object],
-    synchronize: Synchronize,
-    min_block_s: float,
-    clock: Callable[[], float] = clock,
-) -> int:
+def choose_calls(step: Callable[[], object], synchronize: Synchronize, min_block_s: float) -> int:
     """The fewest steps whose block lasts at least ``min_block_s`` seconds, found by trying."""
     calls = 1
-    while (block := time_block(step, synchronize, calls, clock)).seconds < min_block_s:
+    while (block := time_block(step, synchronize, calls)).seconds < min_block_s:
         wanted = round(1.2 * calls * min_block_s / max(block.seconds, 1e-9))
         calls = max(calls + 1, min(10 * calls, wanted))
     return calls
@@ -68,12 +61,11 @@ def choose_calls(
 class Stopwatch:
     """Adds up what happens between ``lap`` calls, under names: ``lap("copy")`` ends the stretch it names."""
 
-    def __init__(self, clock: Callable[[], float] = clock) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self.laps: dict[str, float] = {}
         self._last = clock()
 
     def lap(self, name: str) -> None:
-        now = self._clock()
+        now = clock()
         self.laps[name] = self.laps.get(name, 0.0) + now - self._last
         self._last = now

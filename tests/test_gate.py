@@ -1,0 +1,102 @@
+"""Drawing and timing never overlap."""
+
+import threading
+
+import pytest
+
+from bench import timing
+from bench.gate import LEAD_S, Gate
+
+
+@pytest.fixture
+def gate():
+    return Gate(settle=lambda: None)
+
+
+def in_thread(work):
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_drawing_waits_for_the_timed_stretch_to_end(gate):
+    order, timing_now = [], threading.Event()
+
+    def draw():
+        timing_now.wait(5)
+        with gate.drawing() as quiet:
+            order.append(("drawn", quiet))
+
+    thread = in_thread(draw)
+    with gate.timed():
+        timing_now.set()
+        thread.join(0.2)
+        order.append("timed")
+    thread.join(5)
+    assert order == ["timed", ("drawn", True)]
+
+
+def test_timing_waits_for_the_drawing_to_end(gate):
+    order = []
+    with gate.drawing():
+        thread = in_thread(lambda: gate.timed().__enter__() or order.append("timed"))
+        thread.join(0.2)
+        order.append("drawn")
+    thread.join(5)
+    assert order == ["drawn", "timed"]
+
+
+def test_after_a_drawing_the_machine_may_calm_down_once():
+    calls = []
+    gate = Gate(settle=lambda: calls.append(1))
+    with gate.timed():
+        pass
+    assert not calls
+    with gate.drawing():
+        pass
+    for _ in range(2):
+        with gate.timed():
+            pass
+    assert len(calls) == 1
+
+
+def test_blocks_that_a_request_fell_into_are_disturbed_and_others_not(gate):
+    start, asked = timing.clock(), threading.Event()
+
+    def draw():
+        asked.set()
+        with gate.drawing():
+            pass
+
+    with gate.timed():
+        thread = in_thread(draw)
+        asked.wait(5)
+        thread.join(0.1)
+        end = timing.clock()
+    thread.join(5)
+    assert gate.disturbed(start, end)
+    assert not gate.disturbed(start - 10, start - LEAD_S - 1)
+    assert not gate.disturbed(end + 10, end + 11)
+
+
+def test_a_request_between_timed_stretches_disturbs_nothing(gate):
+    start = timing.clock()
+    with gate.drawing():
+        pass
+    assert not gate.disturbed(start, timing.clock())
+
+
+def test_a_page_does_not_wait_for_ever_and_what_it_drew_over_is_disturbed(gate):
+    with gate.timed():
+        start = timing.clock()
+        with gate.drawing(patience=0.05) as quiet:
+            assert not quiet
+            assert gate.disturbed(start, timing.clock())
+        end = timing.clock()
+    assert gate.disturbed(start, end)
+    assert not gate.disturbed(end + 1, end + 2)
+
+
+def test_a_page_in_a_page_does_not_lock_itself_out(gate):
+    with gate.drawing() as outer, gate.drawing() as inner:
+        assert outer and inner

@@ -1,0 +1,173 @@
+"""The runner: one job at a time, stopping, failures, waking."""
+
+import threading
+
+import pytest
+from fakes import ENVIRONMENT, rates
+
+from bench.gate import Gate
+from bench.results import Run
+from bench.runner import Runner, State, Stopped
+
+
+def make(find_devices=lambda: (rates(),)):
+    return Runner(find_devices, Gate(settle=lambda: None))
+
+
+@pytest.fixture
+def runner():
+    return make()
+
+
+def wait_for(event):
+    assert event.wait(10)
+
+
+def test_it_sleeps_until_it_is_woken(runner):
+    assert runner.snapshot.state is State.ASLEEP and not runner.snapshot.devices
+    runner.wake()
+    assert [d.name for d in runner.join(10).usable] == ["cpu"]
+    assert runner.snapshot.state is State.IDLE
+
+
+def test_a_job_asked_for_while_it_loads_runs_afterwards():
+    loading, go = threading.Event(), threading.Event()
+
+    def slowly():
+        loading.set()
+        wait_for(go)
+        return (rates(),)
+
+    runner = make(slowly)
+    runner.wake()
+    wait_for(loading)
+    seen = []
+    runner.start(lambda control: seen.append(list(control.devices)), "sweep")
+    assert runner.snapshot.state is State.RUNNING
+    go.set()
+    assert runner.join(10).state is State.DONE and seen == [["cpu"]]
+
+
+def test_a_second_start_is_refused_and_a_third_after_the_end_is_not(runner):
+    go = threading.Event()
+    runner.start(lambda control: wait_for(go), "sweep")
+    with pytest.raises(RuntimeError, match="already in progress"):
+        runner.start(lambda control: None, "sweep")
+    go.set()
+    runner.join(10)
+    runner.start(lambda control: None, "sweep")
+    assert runner.join(10).state is State.DONE
+
+
+def test_of_eight_starts_at_once_seven_are_refused(runner):
+    runner.wake()
+    runner.join(10)
+    go, refused = threading.Event(), []
+
+    def press():
+        try:
+            runner.start(lambda control: wait_for(go), "sweep")
+        except RuntimeError:
+            refused.append(1)
+
+    presses = [threading.Thread(target=press) for _ in range(8)]
+    for p in presses:
+        p.start()
+    for p in presses:
+        p.join()
+    go.set()
+    runner.join(10)
+    assert len(refused) == 7
+
+
+def test_every_job_runs_in_the_same_thread(runner):
+    threads = []
+    for _ in range(3):
+        runner.start(lambda control: threads.append(threading.get_ident()), "sweep")
+        runner.join(10)
+    assert len(set(threads)) == 1 and threads[0] != threading.get_ident()
+
+
+def test_stop_ends_a_job_that_checks_and_keeps_what_it_published(runner):
+    run, started = Run("sweep", ENVIRONMENT), threading.Event()
+
+    def job(control):
+        control.publish(run=run)
+        started.set()
+        while True:
+            control.check()
+
+    runner.start(job, "sweep")
+    wait_for(started)
+    runner.stop()
+    assert runner.snapshot.state in (State.STOPPING, State.STOPPED)
+    snapshot = runner.join(10)
+    assert snapshot.state is State.STOPPED and snapshot.run is run
+
+
+def test_stop_after_the_end_changes_nothing(runner):
+    runner.start(lambda control: None, "sweep")
+    runner.join(10)
+    runner.stop()
+    assert runner.snapshot.state is State.DONE
+    runner.start(lambda control: control.check(), "sweep")
+    assert runner.join(10).state is State.DONE, "nor does it stop the next one"
+
+
+def test_a_bug_of_ours_ends_the_run_and_is_shown(runner):
+    def bug(control):
+        return {}["key"]
+
+    runner.start(bug, "sweep")
+    snapshot = runner.join(10)
+    assert snapshot.state is State.BROKEN and "key" in snapshot.error and "KeyError" in snapshot.details
+    runner.start(lambda control: None, "sweep")
+    assert runner.join(10).state is State.DONE, "the next job runs all the same"
+
+
+def test_without_pytorch_it_says_so_and_why():
+    def broken():
+        raise ImportError("libtorch.so: no such file")
+
+    runner = make(broken)
+    runner.wake()
+    snapshot = runner.join(10)
+    assert snapshot.state is State.BROKEN
+    assert snapshot.error == "PyTorch could not be loaded: libtorch.so: no such file"
+
+
+def test_the_last_job_of_each_kind_is_kept(runner):
+    for kind in ("sweep", "training"):
+        run = Run(kind, ENVIRONMENT)
+        runner.start(lambda control, run=run: control.publish(run=run), kind)
+        runner.join(10)
+    assert runner.last("sweep").run.kind == "sweep"
+    assert runner.last("training").run.kind == "training"
+    assert runner.last("download") is None
+
+
+def test_no_page_is_drawn_during_a_timed_stretch(runner):
+    inside, go, overlaps = threading.Event(), threading.Event(), []
+
+    def job(control):
+        with control.timed():
+            inside.set()
+            go.wait(0.3)
+            overlaps.append(go.is_set())
+
+    runner.start(job, "sweep")
+    wait_for(inside)
+    with runner.drawing() as quiet:
+        go.set()
+    runner.join(10)
+    assert quiet and overlaps == [False]
+
+
+def test_a_stopped_job_does_not_begin_another_stretch(runner):
+    def job(control):
+        runner.stop()
+        with pytest.raises(Stopped), control.timed():
+            raise AssertionError("timed after Stop")
+
+    runner.start(job, "sweep")
+    assert runner.join(10).state is State.DONE

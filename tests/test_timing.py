@@ -1,0 +1,53 @@
+"""Timing on a clock that we wind by hand: exact expectations, no sleeping."""
+
+import pytest
+from fakes import Bench
+
+from bench import timing
+
+
+@pytest.fixture
+def wound(monkeypatch):
+    """Makes a Bench whose clock is the one that timing reads."""
+
+    def make(**settings):
+        bench = Bench(**settings)
+        monkeypatch.setattr(timing, "clock", bench.clock)
+        return bench
+
+    return make
+
+
+def test_a_block_waits_for_queued_work(wound):
+    b = wound(step_s=0.5)
+    assert timing.time_block(b.step, b.synchronize, 4).per_step == pytest.approx(0.5)
+
+
+def test_work_queued_before_the_block_is_not_in_it(wound):
+    b = wound(step_s=0.5)
+    b.step()
+    assert timing.time_block(b.step, b.synchronize, 1).seconds == pytest.approx(0.5)
+
+
+def test_dispatch_is_the_time_to_queue(wound):
+    b = wound(step_s=0.5, launch_s=0.125)
+    block = timing.time_block(b.step, b.synchronize, 4)
+    assert block.dispatch_per_step == pytest.approx(0.125)
+    assert block.per_step == pytest.approx(0.625)
+
+
+@pytest.mark.parametrize("step_s", [1e-7, 1e-5, 3e-3, 2.0])
+def test_steps_are_repeated_until_a_block_is_long_enough_and_no_longer(wound, step_s):
+    b = wound(step_s=step_s)
+    calls = timing.choose_calls(b.step, b.synchronize, 5e-3)
+    assert calls * step_s >= 5e-3
+    assert calls == 1 or calls * step_s < 1e-2
+
+
+def test_a_stopwatch_adds_up_laps_of_one_name(wound):
+    b = wound(step_s=1)
+    watch = timing.Stopwatch()
+    for name, seconds in (("copy", 1), ("forward", 2), ("copy", 4)):
+        b.now += seconds
+        watch.lap(name)
+    assert watch.laps == {"copy": 5, "forward": 2}

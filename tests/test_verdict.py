@@ -1,0 +1,68 @@
+"""The sentence says what the data support, and no more."""
+
+from dataclasses import replace
+
+import pytest
+from fakes import ENVIRONMENT, measurement, sweep
+
+from bench import models, ops, verdict  # noqa: F401
+from bench.results import NOISY, Learning, Run
+
+
+def points(**speedups):
+    return {int(n[1:]): {"cpu": 1e-3, "mps": 1e-3 / s} for n, s in speedups.items()}
+
+
+@pytest.mark.parametrize(
+    ("speedups", "sentence"),
+    [({"n100": 0.1, "n1500": 0.5, "n2000": 2, "n3000": 4},
+      "Up to m = 1\u202f500 use the CPU; from 2\u202f000 MPS, 4.00 times (4.00 to 4.00) as fast at 3\u202f000."),
+     ({"n100": 2, "n200": 4}, "Use MPS at all these sizes: 4.00 times (4.00 to 4.00) as fast as the CPU at m = 200."),
+     ({"n100": 0.1, "n200": 0.5}, "Use the CPU at all these sizes: even at m = 200, where MPS comes closest, "
+                                  "the CPU is 2.00 times (2.00 to 2.00) as fast."),
+     ({"n100": 2, "n200": 0.5}, "Up to m = 100 use MPS; from 200 the CPU."),
+     ({"n100": 2, "n200": 0.5, "n300": 2}, "The two change places more than once: MPS is faster at m = 100, 300."),
+     ({"n100": 1.0}, "MPS and the CPU can't be told apart at any of these sizes."),
+     ({"n100": 0.5, "n200": 1.0, "n300": 2}, "Up to m = 100 use the CPU; from 300 MPS, 2.00 times (2.00 to 2.00) "
+                                             "as fast at 300. Undecided at m = 200.")],
+)  # fmt: skip
+def test_which_device_from_which_size(speedups, sentence):
+    assert verdict.of_sweep(sweep(points(**speedups))) == [sentence]
+
+
+def test_nothing_is_said_where_nothing_can_be_compared():
+    alone = replace(ENVIRONMENT, devices={"cpu": "x"})
+    assert verdict.of_sweep(sweep({100: {"cpu": 1e-3}}, environment=alone)) == []
+
+
+def test_an_emulated_device_is_called_so():
+    emulated = replace(ENVIRONMENT, devices={"cpu": "x", "mps": "Emulated MPS (not real hardware)"})
+    run = sweep(points(n100=2), environment=emulated)
+    assert run.emulated and "MPS (emulated)" in verdict.of_sweep(run)[0]
+
+
+def test_failed_sizes_are_in_no_sentence():
+    run = sweep(points(n100=2), failures=[(200, "mps", "out of memory")])
+    assert "200" not in verdict.of_sweep(run)[0]
+
+
+@pytest.mark.parametrize(
+    ("speedup", "sentence"),
+    [(4, "Training ConvNet: MPS is 4.00 times (4.00 to 4.00) as fast as the CPU (2.00 s against 8.00 s an epoch)."),
+     (0.25, "Training ConvNet: the CPU is 4.00 times (4.00 to 4.00) as fast as MPS (32.0 s against 8.00 s an epoch)."),
+     (1, "Training ConvNet: MPS and the CPU can't be told apart (8.00 s against 8.00 s an epoch).")],
+)  # fmt: skip
+def test_training_names_the_faster_device(speedup, sentence):
+    def trained(device, seconds):
+        learning = Learning(60_000, "x", (seconds,), {})
+        return replace(measurement(device, 128, seconds / 469, "convnet/train"), learning=learning)
+
+    run = Run("training", ENVIRONMENT, {}, (trained("cpu", 8.0), trained("mps", 8.0 / speedup)))
+    assert verdict.of_training(run) == [sentence]
+
+
+def test_doubts_name_noisy_cases_and_there_are_none_without():
+    run = sweep(points(n100=2))
+    assert verdict.doubts(run) == []
+    noisy = replace(run, outcomes=(replace(run.outcomes[0], status=NOISY), run.outcomes[1]))
+    assert verdict.doubts(noisy) == ["1 of 2 cases is noisy: 100 on CPU."]
