@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bench.devices import Device
 
 Lap = Callable[[str], None]  # ends the stretch it names
+PHASES = ("loading", "copy", "forward", "backward", "optimiser")  # of a training step; inference has the first three
 EVALUATION_BATCH = 1000
 
 

@@ -68,11 +68,13 @@ def _draw(snapshot: Snapshot) -> None:
         return
     current = (snapshot.current, snapshot.samples_s) if snapshot.current else None
     figure = charts.time_against_size(run, _axis(run), _sizes(run), _log(), current)
-    st.plotly_chart(figure, key="time", config=chart_config("time"), alt=_alt(run))
+    st.plotly_chart(figure, key="chart time", config=chart_config("time"), alt=_alt(run))
     if current and current[1]:
         st.caption(f"{len(current[1])} samples of the case being measured")
         strip = charts.sample_strip(current[1], current[0].device)
-        st.plotly_chart(strip, key="strip", config={"displayModeBar": False}, alt="Samples of the case being measured.")
+        st.plotly_chart(
+            strip, key="chart strip", config={"displayModeBar": False}, alt="Samples of the case being measured."
+        )
     tables.failures(run)
 
 
@@ -93,19 +95,19 @@ def _results(run: Run) -> None:
     with tabs["Time"]:
         log = _log()
         figure = charts.time_against_size(run, axis, sizes, log)
-        st.plotly_chart(figure, key="time", config=chart_config("time"), alt=_alt(run))
+        st.plotly_chart(figure, key="chart time", config=chart_config("time"), alt=_alt(run))
     if "Speed-up" in tabs:
         with tabs["Speed-up"]:
             figure = charts.speedup_against_size(run, axis, sizes, log)
             alt = "How many times as fast as the CPU, against size, with 95 % intervals."
-            st.plotly_chart(figure, key="speed-up", config=chart_config("speed-up"), alt=alt)
+            st.plotly_chart(figure, key="chart speed-up", config=chart_config("speed-up"), alt=alt)
     with tabs["Rate"]:
         quantity = st.segmented_control(
             "Quantity", ["FLOP/s", "B/s"], default="FLOP/s", required=True, key="rate", label_visibility="collapsed",
             help="Floating-point operations, or bytes of least memory traffic, a second.",
         )  # fmt: skip
         figure = charts.rate_against_size(run, axis, sizes, log, quantity)
-        st.plotly_chart(figure, key="rates", config=chart_config("rate"), alt=f"{quantity} against size.")
+        st.plotly_chart(figure, key="chart rates", config=chart_config("rate"), alt=f"{quantity} against size.")
     with tabs["Table"]:
         tables.sweep_table(run, axis)
     title = f"{OPERATIONS[str(run.settings['operation'])].title}: time per call against {axis}"

@@ -87,10 +87,12 @@ def _draw(snapshot: Snapshot) -> None:
     left, right = st.columns(2)
     with left:
         figure = charts.loss_against_images(snapshot.curves, run)
-        st.plotly_chart(figure, key="loss", config=chart_config("loss"), alt="Training loss against images seen.")
+        st.plotly_chart(figure, key="chart loss", config=chart_config("loss"), alt="Training loss against images seen.")
     with right:
         figure = charts.time_against_epoch(snapshot.curves, int(run.settings["images"]), run)
-        st.plotly_chart(figure, key="epochs", config=chart_config("time"), alt="Training time against epochs done.")
+        st.plotly_chart(
+            figure, key="chart epochs", config=chart_config("time"), alt="Training time against epochs done."
+        )
     tables.failures(run)
 
 
@@ -111,7 +113,9 @@ def _results(last: Snapshot) -> None:
         return
     st.subheader("Where a training step's time goes", anchor=False)
     figure = charts.phases_of_a_step(run)
-    st.plotly_chart(figure, key="phases", config=chart_config("phases"), alt="Phases of a training step, by device.")
+    st.plotly_chart(
+        figure, key="chart phases", config=chart_config("phases"), alt="Phases of a training step, by device."
+    )
     show_downloads(run, partial(_loss_chart, run, last), "Training: loss against images seen")
 
 

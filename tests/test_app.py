@@ -1,0 +1,219 @@
+"""Every page, through its own widgets."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes import ENVIRONMENT, measurement, sweep
+from streamlit.testing.v1 import AppTest
+
+from bench.cases import Case
+from bench.results import Failure, Learning, Run
+from bench.runner import Curve, State
+from bench.ui import session
+
+APP = str(Path(__file__).parent.parent / "app.py")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_HOME", str(tmp_path / "home"))
+    session.runner.clear()
+    return tmp_path / "home"
+
+
+def clean(app):
+    assert not app.exception, app.exception
+    return app
+
+
+def fresh():
+    return clean(AppTest.from_file(APP, default_timeout=60).run())
+
+
+@pytest.fixture
+def app():
+    """The app after PyTorch has come: the second turn of the page brings it in."""
+    app = fresh()
+    clean(app.run())
+    session.runner().join(60)
+    return clean(app.run())
+
+
+def finished(kind, run, **more):
+    """As if this run had just ended."""
+    runner = session.runner()
+    runner._snapshot = replace(runner.snapshot, state=State.DONE, kind=kind, run=run, **more)
+
+
+def button(app, key):
+    return next((b for b in app.button if b.key == key), None)
+
+
+def test_the_page_is_there_before_pytorch(monkeypatch):
+    app = fresh()
+    assert session.runner().snapshot.state is State.ASLEEP, "the first turn paints and wakes nothing"
+    assert button(app, "run").disabled
+    assert any("Loading PyTorch" in c.value for c in app.caption)
+
+
+def test_before_run_the_page_says_how_many_cases_and_how_long(app):
+    usable = len(session.runner().snapshot.usable)
+    label = button(app, "run").label
+    assert label.startswith(f"Run · {9 * usable} cases · about ") and not button(app, "run").disabled
+    assert any("of memory" in c.value for c in app.caption)
+
+
+def test_absent_devices_are_listed_with_their_reasons(app):
+    absent = next(c for c in app.caption if c.value.startswith("Not here:"))
+    assert "XPU" in absent.value and "Intel GPU" in absent.help
+
+
+def test_a_sweep_ends_in_a_chart_a_table_and_files(app):
+    app.segmented_control(key="sizes").set_value("range")
+    app.segmented_control(key="effort").set_value("quick")
+    clean(app.run())
+    app.select_slider(key="range").set_value((16, 64))
+    app.number_input(key="count").set_value(2)
+    clean(app.run())
+    clean(button(app, "run").click().run())
+    snapshot = session.runner().join(60)
+    assert snapshot.state is State.DONE, snapshot.details
+    clean(app.run())
+    assert len(app.get("plotly_chart")) == (3 if len(snapshot.usable) > 1 else 2)
+    assert len(app.get("download_button")) == 3
+    assert len(app.dataframe[0].value) == 2 * len(snapshot.usable)
+
+
+def test_while_one_runs_every_tab_shows_stop_and_none_can_start(app):
+    import threading
+
+    go = threading.Event()
+    session.runner().start(lambda control: go.wait(30), "sweep")
+    try:
+        for tab in (app, fresh()):
+            clean(tab.run())
+            assert button(tab, "run") is None and button(tab, "stop").label == "Stop"
+    finally:
+        go.set()
+    session.runner().join(10)
+    assert button(clean(app.run()), "run") is not None
+
+
+def test_a_recorded_run_is_shown_with_verdict_doubts_and_failures(app):
+    points = {100: {"cpu": 1e-5, "mps": 1e-4}, 3000: {"cpu": 1e-3, "mps": 1e-4}}
+    finished("sweep", sweep(points, failures=[(8192, "mps", "MPS backend out of memory")]))
+    clean(app.run())
+    assert any(s.value.startswith("Up to m = 100 use the CPU; from 3\u202f000 MPS") for s in app.subheader)
+    assert any("8192 on MPS: MPS backend out of memory" in w.value for w in app.warning)
+    assert len(app.metric) == 2
+    assert not any("Emulated" in w.value for w in app.warning)
+
+
+def test_an_emulated_result_is_never_shown_without_its_label(app):
+    environment = replace(ENVIRONMENT, devices={"cpu": "x", "mps": "Emulated MPS (not real hardware)"})
+    finished("sweep", sweep({100: {"cpu": 1e-5, "mps": 1e-4}}, environment=environment))
+    clean(app.run())
+    assert any("Emulated device" in w.value for w in app.warning)
+
+
+def test_a_broken_run_says_so_and_shows_what_was_finished(app):
+    finished("sweep", sweep({100: {"cpu": 1e-5}}))
+    session.runner()._snapshot = replace(session.runner().snapshot, state=State.BROKEN, error="It broke.", details="…")
+    clean(app.run())
+    assert any("It broke." in e.value for e in app.error) and app.dataframe
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"), [("count", 0, "from 1 to 200"), ("count", 500, "from 1 to 200"), ("count", -3, "-3")]
+)
+def test_a_wrong_number_of_sizes_is_refused_where_it_was_typed(app, key, value, says):
+    app.segmented_control(key="sizes").set_value("range")
+    clean(app.run())
+    app.number_input(key=key).set_value(value)
+    clean(app.run())
+    assert any(says in e.value for e in app.sidebar.error)
+    assert button(app, "run").disabled
+
+
+@pytest.fixture
+def training(app):
+    return visit(app, "training")
+
+
+def visit(app, page):
+    """AppTest can't click the navigation of callables; the page is asked for by its hash, as the browser does."""
+    from streamlit.util import calc_hash
+
+    app._page_hash = calc_hash(page)
+    return clean(app.run())
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [({"epochs": 0}, "Epochs must be"), ({"images": 0}, "Images must be"), ({"batch": 0}, "batch size"),
+     ({"images": 64}, "A batch of 128"), ({"images": 129}, "batch normalisation needs at least 2")],
+)  # fmt: skip
+def test_wrong_training_numbers_are_refused_where_they_were_typed(training, changes, says):
+    for key, value in changes.items():
+        training.number_input(key=key).set_value(value)
+    clean(training.run())
+    assert [says in e.value for e in training.sidebar.error] == [True]
+    assert button(training, "run").disabled
+
+
+def test_missing_fashion_mnist_is_offered_for_download_and_run_waits(training):
+    assert button(training, "run").disabled and button(training, "fetch") is not None
+    assert any("Fashion-MNIST is not on this machine yet" in w.value for w in training.warning)
+
+
+def test_a_folder_that_is_not_there_is_told_at_once(training):
+    training.segmented_control(key="data").set_value("folder")
+    clean(training.run())
+    training.text_input(key="folder").set_value("/no/such/folder")
+    clean(training.run())
+    assert any("no folder /no/such/folder" in e.value for e in training.sidebar.error)
+
+
+def test_a_training_ends_in_the_recap_of_the_article(training):
+    training.segmented_control(key="data").set_value("synthetic")
+    training.pills(key="models").set_value(["mlp"])
+    training.number_input(key="images").set_value(600)
+    clean(training.run())
+    clean(button(training, "run").click().run())
+    snapshot = session.runner().join(90)
+    assert snapshot.state is State.DONE, snapshot.details
+    clean(training.run())
+    table = training.dataframe[0].value
+    assert list(table.model) == ["MLP"] * len(snapshot.usable)
+    assert (table.training > 0).all() and (table.inference > 0).all()
+    assert len(training.get("plotly_chart")) == 3 and len(training.get("download_button")) == 3
+    assert any("contain loading" in c.value for c in training.caption)
+
+
+def test_a_training_that_failed_on_one_device_shows_the_other(training):
+    learning = Learning(600, "synthetic", (1.0,), {p: (0.1,) for p in ("loading", "copy", "forward", "backward",
+                        "optimiser")}, ((600, 1.0),), 1.0, 0.9)  # fmt: skip
+    trained = replace(measurement("cpu", 128, 0.01, "mlp/train"), learning=learning)
+    run = Run("training", ENVIRONMENT, {"images": 600, "data": "synthetic", "networks": ["mlp"]},
+              (trained, Failure(Case("mlp/train", 128, "mps"), "Operator missing.")))  # fmt: skip
+    finished("training", run, curves=(Curve("mlp", "cpu", (600,), (1.0,), (1.0,)),))
+    clean(training.run())
+    assert any("Operator missing." in w.value for w in training.warning)
+    assert len(training.dataframe[0].value) == 1
+
+
+def test_this_machine_tells_what_is_here(app):
+    page = visit(app, "machine")
+    text = " ".join(m.value for m in page.markdown)
+    assert "Python 3" in text and "Fashion" not in text and "not downloaded" in text
+
+
+def test_without_pytorch_the_page_says_so():
+    session.runner()._find_devices = lambda: 1 / 0
+    app = fresh()
+    clean(app.run())
+    session.runner().join(10)
+    clean(app.run())
+    assert any("PyTorch could not be loaded" in e.value for e in app.error)
+    assert button(app, "run").disabled
