@@ -46,8 +46,11 @@ def emulated_command(args: list[str], **settings) -> list[str]:
 @functools.cache
 def _why_not() -> str | None:
     """Why there is no emulated device here, by trying: real MPS, no compiler or headers, an unfit PyTorch."""
+    # install() runs a backward pass, and PyTorch's thread of it aborts the process if Python ends before that thread
+    # has put its task away (seen in every second run on 2 busy cores); so this one leaves without Python's ending
+    code = "import os, emulated_mps; emulated_mps.install(); os._exit(0)"
     done = subprocess.run(
-        [sys.executable, "-c", "import emulated_mps; emulated_mps.install()"],
+        [sys.executable, "-c", code],
         env=emulator_environment(),
         capture_output=True,
         text=True,

@@ -7,7 +7,7 @@ import sys
 from emulator import TESTS, emulated_command, emulator_environment, require_emulator
 
 PROBE = """
-import json, sys, torch, emulated_mps
+import json, os, sys, torch, emulated_mps
 settings = emulated_mps.settings()
 print(json.dumps({
     "name": torch.backends.mps.get_name(),
@@ -16,7 +16,8 @@ print(json.dumps({
     "wrong_ops": sorted(settings["wrong_ops"]),
     "fail_at": settings["fail_at"],
     "arguments": sys.argv[1:],
-}))
+}), flush=True)
+os._exit(0)  # so soon after install() Python's own ending could abort: see emulator.py
 """
 
 
