@@ -59,8 +59,8 @@ def choose_training(snapshot: Snapshot) -> TrainingPlan | None:
         format_func=lambda name: NETWORKS[name].title,
         help="The article's two: an MLP of 671 754 weights and a ConvNet of 421 642.", **REMEMBERED,
     )  # fmt: skip
-    data = st.segmented_control(
-        "Images", list(DATA), default=FASHION, required=True, format_func=DATA.get, key="data",
+    data = st.selectbox(
+        "Images", list(DATA), format_func=DATA.get, key="data",
         help="Fashion-MNIST as in the article; a folder with the four IDX files of any set of the same shape; "
              "or a synthetic stand-in, for machines without either.", **REMEMBERED,
     )  # fmt: skip
