@@ -194,18 +194,20 @@ def _title(case: Case) -> str:
 
 def _finished(figure: go.Figure, run: Run) -> go.Figure:
     figure.update_layout(
-        uirevision="keep", legend={"orientation": "h", "y": 1.12, "x": 0}, margin={"l": 70, "r": 10, "t": 40, "b": 70},
+        uirevision="keep", legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
+        margin={"l": 70, "r": 10, "t": 40, "b": 85},
         hovermode="closest", showlegend=True,
     )  # fmt: skip
     figure.add_annotation(
-        text=provenance(run), xref="paper", yref="paper", x=1, y=0, yshift=-50, xanchor="right", yanchor="top",
+        text=provenance(run, "<br>"), xref="paper", yref="paper", x=1, y=0, yshift=-48,
+        xanchor="right", yanchor="top", align="right",
         showarrow=False, font={"size": 11, "color": "#888"},
     )  # fmt: skip
     return figure
 
 
-def provenance(run: Run) -> str:
+def provenance(run: Run, line_break: str = " · ") -> str:
     """Where a chart comes from, to be read off the picture itself."""
     environment = run.environment
-    emulated = "EMULATED device, not real hardware · " if run.emulated else ""
+    emulated = f"EMULATED device, not real hardware{line_break}" if run.emulated else ""
     return f"{emulated}{environment.chip} · PyTorch {environment.torch} · {environment.captured_at[:10]}"

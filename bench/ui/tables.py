@@ -27,7 +27,7 @@ SWEEP = {  # column: how it is shown, what it means
 RECAP = {
     "training": ("s", "Wall seconds of all epochs: loading, copying and computing."),
     "inference": ("s", "Wall seconds of one pass over the training images, without gradients."),
-    "images/s": ("images/s", "Training images a second."),
+    "images/s": ("", "Training images a second."),
     "speed-up": ("×", "Training: times as fast as the CPU."),
     "inference speed-up": ("×", "Inference: times as fast as the CPU."),
     "train loss": ("", "Mean over the last epoch; the devices should agree."),
@@ -90,7 +90,9 @@ def _table(rows: list[dict[str, object]], columns: dict[str, tuple[str, str]], a
     numbers = frame.astype({name: float for name in shown})
     style = numbers.style.format({name: partial(_text, unit=unit) for name, unit in shown.items()})
     config = {name: st.column_config.NumberColumn(help=columns[name][1]) for name in shown}
-    st.dataframe(style, hide_index=True, key=alt, column_config=config, alt=f"Table of results: {alt}.")
+    st.dataframe(
+        style, hide_index=True, key=alt, placeholder="–", column_config=config, alt=f"Table of results: {alt}."
+    )
 
 
 def _text(value: float, unit: str) -> str:
