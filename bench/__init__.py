@@ -3,9 +3,10 @@
 Layers; a module imports only from the rows above its own::
 
     home  stats  units  timing  registry
-    data  datasets  ops  models  cases  environment  gate
+    data  datasets  ops  models  cases  environment  gate  fit
     results  estimate  devices
-    learner  runner  export
+    learner  runner  export  guards
+    verify  subject
     sweep  training  download  verdict
     doctor
     __main__  ui        ui is the only package that imports streamlit or plotly

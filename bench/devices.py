@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import psutil
@@ -50,6 +51,19 @@ class Device:
     def synchronize(self) -> None:
         """Wait until all queued work is done (at once on the CPU)."""
         self._module.synchronize()
+
+    def seconds_by_events(self, step: Callable[[], object], calls: int) -> float | None:
+        """Seconds a step by the device's own clock, from one event to another; None where it has none (the CPU)."""
+        if self.name == "cpu" or not hasattr(self._module, "Event"):
+            return None
+        start, end = (self._module.Event(enable_timing=True) for _ in range(2))
+        self.synchronize()
+        start.record()
+        for _ in range(calls):
+            step()
+        end.record()
+        self.synchronize()
+        return start.elapsed_time(end) / 1e3 / calls
 
     def release_memory(self) -> None:
         """Give cached blocks back, so that one case does not starve the next."""

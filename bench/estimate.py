@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from bench import timing
 from bench.cases import Budget, SweepPlan, TrainingPlan
 from bench.registry import NETWORKS, OPERATIONS
 from bench.units import count, size
@@ -89,6 +90,26 @@ def _case_seconds(step_s: float, budget: Budget) -> float:
     a_round = max(budget.round_s, block) + (block if block < 0.2 else 0)  # and its re-warm
     rounds = min(1.3 * budget.min_rounds, max(1.0, budget.limit_s / a_round))
     return max(budget.warmup_s, 3 * block) + rounds * a_round
+
+
+class Pace:
+    """How far a sweep is and how long it still takes: the plan's guess, corrected by what was seen."""
+
+    def __init__(self, expected: Mapping[int, float]) -> None:
+        self._left = dict(expected)
+        self._total = sum(expected.values()) or 1.0
+        self._began = timing.clock()
+
+    def finish(self, n: int) -> None:
+        self._left.pop(n)
+
+    def progress(self, n: int, part: float) -> dict[str, float]:
+        """``part`` of size ``n`` is done, from 0 to 1: the snapshot's ``done`` and ``left_s``."""
+        left = sum(self._left.values()) - part * self._left[n]
+        done = self._total - left
+        elapsed = timing.clock() - self._began
+        correction = (elapsed + 1.0) / (done + 1.0)  # one second's worth of belief in the guess
+        return {"done": min(done / self._total, 1.0), "left_s": left * correction}
 
 
 def training_outlook(plan: TrainingPlan, devices: Mapping[str, Rates]) -> Outlook:

@@ -31,6 +31,7 @@ class Gate:
         self._spans: deque[list[float]] = deque(maxlen=64)  # [from, to]: blocks in them are disturbed
         self._settle = settle or wait_for_calm
         self._unsettled = False
+        self._me = psutil.Process()
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -72,6 +73,10 @@ class Gate:
                 self._unsettled = True
                 self._condition.notify_all()
 
+    def others_s(self) -> float:
+        """CPU seconds that other programs have used so far."""
+        return _others(self._me)
+
     def disturbed(self, start: float, end: float) -> bool:
         """Did a page ask to be drawn, or draw, between these two readings of the clock?"""
         return any(start < to and since < end for since, to in tuple(self._spans))
@@ -92,5 +97,5 @@ def wait_for_calm() -> None:
 def _others(me: psutil.Process) -> float:
     """CPU seconds that all processes but this one have used."""
     every, mine = psutil.cpu_times(), me.cpu_times()
-    total = every.user + every.system + getattr(every, "nice", 0.0)
+    total = every.user + every.system + getattr(every, "nice", 0.0)  # idle and waiting are not among them
     return total - mine.user - mine.system

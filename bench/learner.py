@@ -53,13 +53,14 @@ class Learner:
         self.net = network.make()
         self.net.load_state_dict(weights)
         self.net.to(device.torch).train()
+        self.learning_rate = plan.learning_rate
         self._optimizer = torch.optim.Adam(self.net.parameters(), lr=plan.learning_rate)
 
     def step(self, index: Tensor, lap: Lap | None = None) -> Tensor:
         """One training step on the images of ``index``; the mean loss, still on the device."""
         from torch.nn.functional import cross_entropy
 
-        x, y = self._batch(index, lap)
+        x, y = self.batch(index, lap)
         self._optimizer.zero_grad(set_to_none=True)
         loss = cross_entropy(self.net(x), y)
         if lap:
@@ -82,7 +83,7 @@ class Learner:
         import torch
 
         with torch.inference_mode():
-            x, _ = self._batch(index, lap)
+            x, _ = self.batch(index, lap)
             out = self.net(x)
             if lap:
                 lap("forward")
@@ -129,7 +130,7 @@ class Learner:
                 right += (self.net(x.to(self.device.torch)).argmax(1).cpu() == labels).sum().item()
         return right / len(images.test_y)
 
-    def _batch(self, index: Tensor, lap: Lap | None) -> tuple[Tensor, Tensor]:
+    def batch(self, index: Tensor, lap: Lap | None = None) -> tuple[Tensor, Tensor]:
         """Take a batch from memory and copy it. Blocking copies: others have arrived as garbage."""
         x, y = self._images.train_x[index], self._images.train_y[index]
         if lap:

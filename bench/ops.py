@@ -13,6 +13,9 @@ FLOAT32 = 4  # bytes
     formula="B a, where B has m × m numbers and a has m",
     axis="m",
     cost=lambda m: Cost(flops=2 * m * m, bytes_moved=FLOAT32 * (m * m + 2 * m)),
+    terms=lambda m: m,
+    picked_axes=1,
+    part=lambda picked, b, a: (b[picked[0]], a),
 )
 def matvec(draw, m):
     """y = B a with B of shape (m, m) and a of shape (m,), float32: the article's first experiment."""
@@ -25,6 +28,9 @@ def matvec(draw, m):
     formula="A B, where both have m × m numbers",
     axis="m",
     cost=lambda m: Cost(flops=2 * m**3, bytes_moved=FLOAT32 * 3 * m * m),
+    terms=lambda m: m,
+    picked_axes=2,
+    part=lambda picked, a, b: (a[picked[0]], b[:, picked[1]]),
 )
 def matmul(draw, m):
     """C = A B, all of shape (m, m), float32."""

@@ -44,6 +44,9 @@ class Operation:
     axis: str  # label of the swept size: "m"
     build: Callable[[Draw, int], tuple[Callable[..., Tensor], tuple[Tensor, ...]]]
     cost: Callable[[int], Cost]
+    terms: Callable[[int], int] | None = None  # how many products an output sums: decides the tolerance
+    picked_axes: int = 0  # dimensions of the output of which verification takes a choice
+    part: Callable[..., tuple[Tensor, ...]] | None = None  # part(picked, *inputs): inputs that give just that choice
 
     def memory(self, size: int) -> int:
         """Bytes of all inputs and outputs of one step, on one device."""
@@ -66,24 +69,24 @@ OPERATIONS: dict[str, Operation] = {}
 NETWORKS: dict[str, Network] = {}
 
 
-def operation(name: str, *, title: str, formula: str, axis: str, cost: Callable[[int], Cost]):
+def operation(name: str, **contract):
     """Register the decorated ``build(draw, size) -> (function, inputs)`` under ``name``.
 
-    ``function(*inputs)`` is the step. ValueError if the name is taken.
+    ``function(*inputs)`` is the step; ``contract`` are the other fields of Operation. ValueError if the name is taken.
     """
 
     def register(build):
-        _add(OPERATIONS, Operation(name, title, formula, axis, build, cost))
+        _add(OPERATIONS, Operation(name, build=build, **contract))
         return build
 
     return register
 
 
-def network(name: str, *, title: str, parameters: int, forward_flops: int, smallest_batch: int = 1):
-    """Register the decorated ``make() -> nn.Module`` under ``name``. ValueError if the name is taken."""
+def network(name: str, **contract):
+    """Register the decorated ``make() -> nn.Module`` under ``name``; ``contract`` are the other fields of Network."""
 
     def register(make):
-        _add(NETWORKS, Network(name, title, make, parameters, forward_flops, smallest_batch))
+        _add(NETWORKS, Network(name, make=make, **contract))
         return make
 
     return register

@@ -17,6 +17,19 @@ REFERENCE = "cpu"  # speed-ups are against it
 BUSY, DOUBTFUL = 0.1, 0.25  # noise above which to doubt the machine, and the number
 
 CONVERGED, NOISY, TIMED_OUT, FAILED = "converged", "noisy", "timed out", "failed"
+WRONG, UNVERIFIED, IMPOSSIBLE = "wrong", "unverified", "impossible"
+RIGHT, REDUCED = "right", "reduced"  # verdicts of a check, beside WRONG and UNVERIFIED
+EVENTS_AGREE = 0.05  # wall clock and device events may differ by so much
+
+
+@dataclass(frozen=True)
+class Check:
+    """What comparing with float64 found."""
+
+    verdict: str  # RIGHT, REDUCED (precision, named but not wrong), UNVERIFIED or WRONG
+    error: float | None  # the largest found, relative; None where it is no number
+    limit: float | None  # the largest that the format explains
+    text: str = ""  # a sentence, unless RIGHT
 
 
 @dataclass(frozen=True)
@@ -38,15 +51,23 @@ class Measurement:
 
     case: Case
     cost: Cost  # of one step
-    status: str  # CONVERGED, NOISY or TIMED_OUT
-    reason: str  # the unmet condition in words; empty if converged
+    status: str  # CONVERGED, NOISY, TIMED_OUT, WRONG, UNVERIFIED or IMPOSSIBLE
+    reason: str  # why it is not CONVERGED, in words
     first_call_s: float  # includes lazy compilation and allocation; never part of a sample
     calls: int  # steps a sample
     samples_s: tuple[float, ...]  # wall seconds a step, in the order taken
     rounds: tuple[int, ...]  # how many of the samples each round took
     dispatch_s: tuple[float, ...] = ()  # seconds to queue a step, beside each sample
-    disturbed: int = 0  # blocks thrown away and measured again because a page was being drawn
+    events_s: tuple[float, ...] = ()  # seconds a step by the device's own events, one a round
+    disturbed: int = 0  # blocks measured again: a page asked to be drawn, or another program took the cores
+    check: Check | None = None
+    flags: tuple[str, ...] = ()  # further doubts, a sentence each
     learning: Learning | None = None
+
+    @property
+    def believed(self) -> bool:
+        """May it be compared, ranked and talked about?"""
+        return self.status not in (WRONG, IMPOSSIBLE)
 
     @cached_property
     def median_s(self) -> stats.Estimate:
@@ -130,8 +151,8 @@ class Run:
         return next((m for m in self.measurements if m.case == wanted and m is not outcome), None)
 
     def speedup(self, outcome: Outcome) -> stats.Estimate | None:
-        """How many times faster than the CPU; None where there is nothing to compare."""
+        """How many times faster than the CPU; None where there is nothing to compare, or one of the two is wrong."""
         reference = self.reference_of(outcome)
-        if reference is None or not isinstance(outcome, Measurement):
+        if reference is None or not isinstance(outcome, Measurement) or not (reference.believed and outcome.believed):
             return None
         return stats.ratio(reference.by_round, outcome.by_round)

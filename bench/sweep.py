@@ -2,30 +2,34 @@
 
 Each round visits the devices in a seeded random order, so that heat, drift and idle power states
 favour none. A visit begins with an untimed block that wakes the device, and has no pause between
-its samples. Blocks into which a request of the page fell are measured again.
+its samples. Blocks into which a request of the page fell are measured again. What each device
+computes is compared with float64 on the very tensors that are timed, before and after.
 """
 
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from bench import stats, timing
-from bench.cases import Budget, Case, SweepPlan
+from bench import guards, timing
+from bench.cases import Case, SweepPlan
 from bench.environment import capture_environment
-from bench.estimate import group_seconds, sweep_outlook
-from bench.registry import OPERATIONS, Cost
-from bench.results import CONVERGED, NOISY, TIMED_OUT, Failure, Measurement, Outcome, Run
+from bench.estimate import Pace, group_seconds, sweep_outlook
+from bench.registry import OPERATIONS
+from bench.results import Failure, Outcome, Run
+from bench.subject import Subject
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from bench.devices import Device
     from bench.runner import Control
+    from bench.verify import Judge
 
-LONG_STEP_S = 0.2  # a step that long needs no waking before it
+FALLBACK = "fall back to run on the CPU"  # in PyTorch's warning when an operator that MPS lacks runs elsewhere
 
 
 def measure(plan: SweepPlan, control: Control) -> None:
@@ -35,95 +39,32 @@ def measure(plan: SweepPlan, control: Control) -> None:
     devices = {name: Device(name) for name in plan.devices}
     outlook = sweep_outlook(plan, control.devices)
     hardware = {name: control.devices[name].hardware for name in plan.devices}
-    run = Run("sweep", capture_environment(hardware), _settings(plan))
-    expected = {n: group_seconds(plan, n, control.devices) for n in plan.sizes if n not in outlook.left_out}
-    pace = Pace(expected)
+    run = Run("sweep", capture_environment(hardware), asdict(plan))
+    pace = Pace({n: group_seconds(plan, n, control.devices) for n in plan.sizes if n not in outlook.left_out})
+    ceilings = {name: guards.ceiling(run.environment, name, control.devices[name].bytes_per_s) for name in plan.devices}
     control.publish(run=run)
     for n in plan.sizes:
         if n in outlook.left_out:
             outcomes = [Failure(case, f"Not tried: it {outlook.left_out[n]}.") for case in plan.group(n)]
         else:
-            outcomes = _Group(plan, n, devices, control, pace).measure()
+            outcomes = _Group(plan, n, devices, ceilings, control, pace).measure()
             pace.finish(n)
         run = run.with_outcomes(*outcomes)
         control.publish(run=run, current=None, samples_s=())
 
 
-class Pace:
-    """How far the run is and how long it still takes: the plan's guess, corrected by what was seen."""
-
-    def __init__(self, expected: dict[int, float]) -> None:
-        self._left = dict(expected)
-        self._total = sum(expected.values()) or 1.0
-        self._began = timing.clock()
-
-    def finish(self, n: int) -> None:
-        self._left.pop(n)
-
-    def progress(self, n: int, part: float) -> dict[str, float]:
-        """``part`` of size ``n`` is done, from 0 to 1: the snapshot's ``done`` and ``left_s``."""
-        left = sum(self._left.values()) - part * self._left[n]
-        done = self._total - left
-        elapsed = timing.clock() - self._began
-        correction = (elapsed + 1.0) / (done + 1.0)  # one second's worth of belief in the guess
-        return {"done": min(done / self._total, 1.0), "left_s": left * correction}
-
-
-@dataclass
-class _Subject:
-    """One case being measured."""
-
-    case: Case
-    device: Device
-    step: Callable[[], Tensor]
-    cost: Cost
-    first_call_s: float
-    calls: int
-    blocks: list[list[timing.Block]] = field(default_factory=list)  # round by round
-    disturbed: int = 0
-    spent_s: float = 0.0
-
-    @property
-    def samples(self) -> tuple[float, ...]:
-        return tuple(block.per_step for a_round in self.blocks for block in a_round)
-
-    def verdict(self, budget: Budget) -> tuple[str, str] | None:
-        """Status and unmet condition once the case may end; None while it should go on."""
-        samples, rounds = self.samples, len(self.blocks)
-        enough = len(samples) >= budget.min_samples
-        width = stats.median(samples).relative_half_width if enough else float("inf")
-        if enough and rounds >= budget.min_rounds and width <= budget.target:
-            return CONVERGED, ""
-        unmet = (
-            f"the interval is ±{width:.1%} of the median, wanted ±{budget.target:.0%}"
-            if enough
-            else f"only {len(samples)} of the wanted {budget.min_samples} samples"
-        )
-        if self.spent_s >= budget.limit_s:
-            if enough and rounds < budget.min_rounds and width <= budget.target:
-                unmet = f"only {rounds} of the wanted {budget.min_rounds} rounds"
-            return TIMED_OUT, f"After {budget.limit_s:.0f} s {unmet}."
-        if enough and rounds >= budget.max_rounds:
-            return NOISY, f"After {rounds} rounds {unmet}."
-        return None
-
-    def measurement(self, status: str, reason: str) -> Measurement:
-        blocks = [block for a_round in self.blocks for block in a_round]
-        return Measurement(
-            self.case, self.cost, status, reason, self.first_call_s, self.calls, self.samples,
-            rounds=tuple(len(a_round) for a_round in self.blocks),
-            dispatch_s=tuple(block.dispatch_per_step for block in blocks),
-            disturbed=self.disturbed,
-        )  # fmt: skip
-
-
 class _Group:
     """All devices at one size."""
 
-    def __init__(self, plan: SweepPlan, n: int, devices: dict[str, Device], control: Control, pace: Pace) -> None:
-        self._plan, self._n, self._devices, self._control, self._pace = plan, n, devices, control, pace
+    def __init__(
+        self, plan: SweepPlan, n: int, devices: dict[str, Device], ceilings: dict[str, guards.Ceiling],
+        control: Control, pace: Pace,
+    ) -> None:  # fmt: skip
+        self._plan, self._n, self._devices, self._ceilings = plan, n, devices, ceilings
+        self._control, self._pace = control, pace
         self._operation, self._budget = OPERATIONS[plan.operation], plan.budget
         self._outcomes: dict[Case, Outcome] = {}
+        self._judge: Judge | None = None
 
     def measure(self) -> list[Outcome]:
         subjects = self._prepare()
@@ -134,28 +75,35 @@ class _Group:
             for subject in order.sample(subjects, len(subjects)):
                 if not self._attempt(subject.case, lambda s=subject, r=rounds: self._visit(s, r)):
                     subjects.remove(subject)
-        for subject in subjects:
-            self._outcomes[subject.case] = subject.measurement(*subject.verdict(self._budget))
-        cases = self._plan.group(self._n)
-        subjects.clear()
+        while subjects:
+            subject = subjects.pop()
+            self._attempt(subject.case, lambda s=subject: self._conclude(s))
+            del subject
+        self._judge = None
         self._release()
-        return [self._outcomes[case] for case in cases]
+        return [self._outcomes[case] for case in self._plan.group(self._n)]
 
-    def _prepare(self) -> list[_Subject]:
+    def _prepare(self) -> list[Subject]:
         from bench.data import draw_from
+        from bench.verify import Judge
 
-        subjects: list[_Subject] = []
+        subjects: list[Subject] = []
         built: list = []
-        first = self._plan.group(self._n)[0]
-        self._say(first, "making inputs")
-        if not self._attempt(None, lambda: built.append(self._operation.build(draw_from(self._plan.seed), self._n))):
+
+        def build() -> None:
+            function, inputs = self._operation.build(draw_from(self._plan.seed), self._n)
+            self._judge = Judge(self._operation, self._n, function, inputs)
+            built.append((function, inputs))
+
+        self._say(self._plan.group(self._n)[0], "making inputs")
+        if not self._attempt(None, build):
             return subjects
         function, inputs = built.pop()
         for case in self._plan.group(self._n):
             self._attempt(case, lambda case=case: subjects.append(self._subject(case, function, inputs)))
         return subjects
 
-    def _subject(self, case: Case, function, inputs: tuple[Tensor, ...]) -> _Subject:
+    def _subject(self, case: Case, function, inputs: tuple[Tensor, ...]) -> Subject:
         device = self._devices[case.device]
         self._say(case, "first call and warm-up")
         here = tuple(tensor.to(device.torch) for tensor in inputs)
@@ -163,7 +111,8 @@ class _Group:
         def step() -> Tensor:
             return function(*here)
 
-        with self._control.timed():
+        with self._control.timed(), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
             began = timing.clock()
             first = timing.time_block(step, device.synchronize)
             if first.seconds >= self._budget.limit_s / 2:
@@ -172,28 +121,24 @@ class _Group:
                 calls = timing.choose_calls(step, device.synchronize, self._budget.min_block_s)
                 while timing.clock() - began < self._budget.warmup_s:
                     timing.time_block(step, device.synchronize, calls)
-        return _Subject(case, device, step, self._operation.cost(self._n), first.per_step, calls)
+        subject = Subject(case, device, step, self._operation.cost(self._n), first.per_step, calls)
+        if any(FALLBACK in str(warning.message) for warning in said):
+            subject.flags.append("An operator that the device lacks ran on the CPU instead.")
+        self._control.check()
+        subject.check = self._judge.check(step)
+        return subject
 
-    def _visit(self, subject: _Subject, number: int) -> None:
-        """One round of one device."""
-        part = max(number - 1, 0) / (1.3 * self._budget.min_rounds)
+    def _visit(self, subject: Subject, number: int) -> None:
+        part = (number - 1) / (1.3 * self._budget.min_rounds)
         self._say(subject.case, f"round {number}", subject.samples, min(part, 0.95))
-        sync, budget, taken, spent = subject.device.synchronize, self._budget, [], 0.0
-        began = timing.clock()
-        with self._control.timed():
-            if subject.first_call_s < LONG_STEP_S:
-                timing.time_block(subject.step, sync, subject.calls)
-            while spent < budget.round_s:
-                self._control.check()
-                block = timing.time_block(subject.step, sync, subject.calls)
-                spent += block.seconds
-                taken.append(block)
-            kept = [b for b in taken if not self._control.gate.disturbed(b.start, b.end)]
-            if not kept:  # one long block, and a page asked in the middle of it
-                kept = taken
-        subject.disturbed += len(taken) - len(kept)
-        subject.blocks.append(kept)
-        subject.spent_s += timing.clock() - began
+        subject.visit(self._budget, self._control)
+
+    def _conclude(self, subject: Subject) -> None:
+        from bench.verify import worse
+
+        subject.check = worse(subject.check, self._judge.check(subject.step))
+        ceiling = self._ceilings[subject.case.device]
+        self._outcomes[subject.case] = subject.measurement(self._budget, ceiling)
 
     def _attempt(self, case: Case | None, work: Callable[[], object]) -> bool:
         """Do the work; what the device cannot do becomes a failure of the case (of every case, if None)."""
@@ -216,8 +161,3 @@ class _Group:
     def _say(self, case: Case, stage: str, samples: tuple[float, ...] = (), part: float = 0.0) -> None:
         progress = self._pace.progress(self._n, part)
         self._control.publish(current=case, stage=stage, samples_s=samples, **progress)
-
-
-def _settings(plan: SweepPlan) -> dict[str, object]:
-    """The plan as plain values, for the file."""
-    return asdict(replace(plan, sizes=tuple(plan.sizes)))

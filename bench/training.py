@@ -20,8 +20,9 @@ from bench.environment import capture_environment
 from bench.estimate import training_seconds
 from bench.learner import Learner, initial_weights, order
 from bench.registry import NETWORKS, Cost
-from bench.results import CONVERGED, NOISY, Failure, Learning, Measurement, Outcome, Run
+from bench.results import CONVERGED, NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Outcome, Run
 from bench.runner import Curve
+from bench.verify import check_answers, check_step, worse
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -98,6 +99,7 @@ class _Progress:
     """What one device has to show for itself so far."""
 
     learner: Learner
+    check: Check
     first_call_s: float
     phases: dict[str, tuple[float, ...]]
     infer_first_call_s: float
@@ -131,7 +133,8 @@ class _Contest:
                     del running[name]
         for name in list(running):
             progress = running.pop(name)  # the last reference, so that its memory goes before the next one's
-            self._attempt(name, lambda p=progress: self._finish(p))
+            self._attempt(name, lambda p=progress: self._infer(p), modes=("infer",))
+            self._attempt(name, lambda p=progress: self._conclude(p))
         return [self._outcomes[self._case(mode, name)] for mode in ("train", "infer") for name in self._devices]
 
     def _prepare(self, device: Device) -> _Progress:
@@ -155,8 +158,10 @@ class _Contest:
                 copy.infer(last)
             infer_phases = copy.phases(copy.infer, batch, repeats)
         wanted = max(FEWEST_STEPS, min(MOST_STEPS, round(BLOCK_S / step_s)))
+        self._control.check()
+        check = check_step(self._network, self._learner(device), batch, fresh=True)
         return _Progress(
-            self._learner(device), first.seconds, phases, infer_first.seconds, infer_phases,
+            self._learner(device), check, first.seconds, phases, infer_first.seconds, infer_phases,
             wanted if step_s < SLOW_STEP_S else 1,
         )  # fmt: skip
 
@@ -182,20 +187,9 @@ class _Contest:
         progress.epochs_s.append(seconds)
         progress.last_loss = losses / plan.images
 
-    def _finish(self, progress: _Progress) -> None:
-        """The test, untimed, which completes training; then inference over the training images, timed."""
+    def _infer(self, progress: _Progress) -> None:
+        """Inference over the training images, timed; then its answers are checked."""
         plan, learner, device = self._plan, progress.learner, progress.learner.device
-        accuracy, curve = (
-            learner.accuracy(self._control.check),
-            self._watch.curve(self._network.name, device.name),
-        )
-        self._record(
-            "train", device, 3, progress.first_call_s, progress.steps, progress.samples, progress.rounds,
-            Learning(
-                plan.images, self._images.label, tuple(progress.epochs_s), progress.phases,
-                tuple(zip(curve.images, curve.losses, strict=True)), progress.last_loss, accuracy,
-            ),
-        )  # fmt: skip
         case, spent, batches = (
             self._case("infer", device.name),
             sum(progress.epochs_s),
@@ -203,14 +197,31 @@ class _Contest:
         )
         samples, seconds, seen = [], 0.0, 0
         learner.wake(batches[0])
+        learner.net.eval()
         for part in _parts(batches, 2 * progress.steps):
             block, images = self._timed_block(lambda p=part: learner.infer_all(p), device, part)
             samples.append(block / images * plan.batch)
             seconds, seen = seconds + block, seen + images
             self._watch.tell(case, "inference", 0.9 + 0.1 * seen / plan.images, spent + seconds, tuple(samples))
+        learning = Learning(plan.images, self._images.label, (seconds,), progress.infer_phases)
+        check = check_answers(self._network, learner, batches[0])
+        calls, rounds = 2 * progress.steps, [len(samples)]
+        self._record("infer", device, 1, progress.infer_first_call_s, calls, samples, rounds, learning, check)
+
+    def _conclude(self, progress: _Progress) -> None:
+        """The test, untimed; then one more step, checked, which spoils the weights: so it comes last."""
+        plan, learner, device = self._plan, progress.learner, progress.learner.device
+        curve = self._watch.curve(self._network.name, device.name)
+        learning = Learning(
+            plan.images, self._images.label, tuple(progress.epochs_s), progress.phases,
+            tuple(zip(curve.images, curve.losses, strict=True)), progress.last_loss,
+            learner.accuracy(self._control.check),
+        )  # fmt: skip
+        learner.net.train()
+        after = check_step(self._network, learner, order(plan, 0)[: plan.batch], fresh=False)
         self._record(
-            "infer", device, 1, progress.infer_first_call_s, 2 * progress.steps, samples, [len(samples)],
-            Learning(plan.images, self._images.label, (seconds,), progress.infer_phases, test_accuracy=accuracy),
+            "train", device, 3, progress.first_call_s, progress.steps, progress.samples, progress.rounds, learning,
+            worse(progress.check, after),
         )  # fmt: skip
 
     def _timed_block(self, work: Callable[[], object], device: Device, part: list[Tensor]) -> tuple[float, int]:
@@ -219,14 +230,19 @@ class _Contest:
             block = timing.time_block(work, device.synchronize)
         return block.seconds, sum(len(batch) for batch in part)
 
-    def _record(self, mode, device, passes, first_call_s, calls, samples, rounds, learning: Learning) -> None:
+    def _record(
+        self, mode, device, passes, first_call_s, calls, samples, rounds, learning: Learning, check: Check
+    ) -> None:
         width = stats.median(samples).relative_half_width
-        noisy = width > TARGET
-        reason = f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}." if noisy else ""
+        status = NOISY if width > TARGET else CONVERGED
+        reason = f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}." if width > TARGET else ""
+        if check.verdict == WRONG:
+            status, reason = WRONG, " ".join(filter(None, (check.text, reason)))
+        flags = (check.text,) if check.verdict == REDUCED else ()
         case = self._case(mode, device.name)
         self._outcomes[case] = Measurement(
-            case, self._cost(passes), NOISY if noisy else CONVERGED, reason, first_call_s, calls,
-            tuple(samples), tuple(rounds), learning=learning,
+            case, self._cost(passes), status, reason, first_call_s, calls, tuple(samples), tuple(rounds),
+            check=check, flags=flags, learning=learning,
         )  # fmt: skip
 
     def _cost(self, passes: int) -> Cost:
@@ -241,7 +257,7 @@ class _Contest:
     def _case(self, mode: str, device: str) -> Case:
         return Case(f"{self._network.name}/{mode}", self._plan.batch, device)
 
-    def _attempt(self, device: str, work: Callable[[], object]) -> bool:
+    def _attempt(self, device: str, work: Callable[[], object], modes=("train", "infer")) -> bool:
         """Do the work; what the device cannot do ends this network on it, and the others go on."""
         from bench.devices import DEVICE_ERRORS, one_line
 
@@ -249,7 +265,7 @@ class _Contest:
             work()
             return True
         except DEVICE_ERRORS as error:
-            for mode in ("train", "infer"):
+            for mode in modes:
                 case = self._case(mode, device)
                 self._outcomes.setdefault(case, Failure(case, one_line(error)))
         self._devices[device].release_memory()  # outside the handler: the exception held the tensors

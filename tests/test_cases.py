@@ -14,8 +14,6 @@ def sentence(error):
     text = str(error.value)
     assert text[0].isupper() or text[0].isdigit()
     assert text.endswith(".") and "\n" not in text and len(text) < 220, text
-        text
-    )
     return text
 
 

@@ -144,7 +144,7 @@ def test_the_loss_is_not_read_every_batch(monkeypatch):
     item = torch.Tensor.item
 
     def counted(self):
-        if Path(sys._getframe(1).f_code.co_filename).parent.name == "bench":  # the optimiser counts steps on the CPU
+        if Path(sys._getframe(1).f_code.co_filename).name in ("training.py", "learner.py"):
             reads.append(1)
         return item(self)
 

@@ -1,0 +1,89 @@
+"""Numbers that can't be, and machines that changed while they were made."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from bench.environment import Environment
+from bench.registry import Cost
+from bench.units import si, significant
+
+CHIPS = Path(__file__).parent / "reference" / "apple-chips.csv"
+MARGIN = 1.15  # vendor figures are rounded and clocks are estimated
+BEYOND_CACHES = 256e6  # bytes; only there does a step's traffic have to come from memory
+COPY_MARGIN = 2.0  # a measured copy is a floor of what a device can move, not its ceiling
+DRIFT, DRIFT_ROUNDS = 0.05, 3  # a change of that size, with so many rounds on either side
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What a device can do at most; 0 where nothing is known."""
+
+    flops_per_s: float
+    bytes_per_s: float
+    basis: str  # "vendor", "measured copy": where the figures come from
+
+
+@cache
+def apple_chips() -> dict[str, dict[str, str]]:
+    """The table of Apple's chips by name ("M1 Pro"); sources in reference/README.md."""
+    with CHIPS.open(newline="", encoding="utf-8") as file:
+        return {row["chip"]: row for row in csv.DictReader(file)}
+
+
+def ceiling(environment: Environment, device: str, copy_bytes_per_s: float = 0.0) -> Ceiling:
+    """For this chip from the table, else from the copy measured at start-up."""
+    found = re.search(r"Apple (M\d+(?: (?:Pro|Max|Ultra))?)", environment.chip)
+    row = apple_chips().get(found[1]) if found else None
+    if row and not environment.is_emulated(device):
+        gpu = float(row["fp32_gpu_tflops"] or 0) * 1e12 if device == "mps" else 0.0
+        return Ceiling(
+            gpu * MARGIN, float(row["memory_bandwidth_gb_s"]) * 1e9 * MARGIN, f"published for the {found[1]}"
+        )
+    return Ceiling(0.0, copy_bytes_per_s * COPY_MARGIN, "twice the copy measured here")
+
+
+def impossible(cost: Cost, seconds: float, top: Ceiling) -> str:
+    """Why ``seconds`` a step can't be true; empty if they can."""
+    flops, traffic = cost.flops / seconds, cost.bytes_moved / seconds
+    if top.flops_per_s and flops > top.flops_per_s:
+        return f"{si(flops, 'FLOP/s')} is more than the device can do ({si(top.flops_per_s, 'FLOP/s')}, {top.basis})."
+    if top.bytes_per_s and cost.bytes_moved > BEYOND_CACHES and traffic > top.bytes_per_s:
+        return f"{si(traffic, 'B/s')} is more than the device can move ({si(top.bytes_per_s, 'B/s')}, {top.basis})."
+    return ""
+
+
+def drift(rounds: Sequence[Sequence[float]]) -> str:
+    """Did the time change in the middle of a case, and by how much? A sentence, or empty.
+
+    The split of the rounds that parts their medians best; believed only if every round on one side
+    is slower than every round on the other.
+    """
+    medians = np.array([np.median(a_round) for a_round in rounds])
+    best = 1.0
+    for split in range(DRIFT_ROUNDS, len(medians) - DRIFT_ROUNDS + 1):
+        before, after = medians[:split], medians[split:]
+        if before.max() < after.min() or after.max() < before.min():
+            best = max(best, float(np.median(after) / np.median(before)), key=lambda r: abs(np.log(r)))
+    if abs(best - 1) <= DRIFT:
+        return ""
+    if best > 1:
+        return f"It became {significant(best)} times slower while it was measured (heat, or another program)."
+    return f"It became {significant(1 / best)} times faster while it was measured (it had not warmed up)."
+
+
+def clocks_disagree(wall_s: float, events_s: Sequence[float], tolerance: float) -> str:
+    """Wall clock against the device's own events: a sentence if they differ by more than ``tolerance``."""
+    if not events_s:
+        return ""
+    ratio = float(np.median(events_s)) / wall_s
+    if abs(ratio - 1) <= tolerance:
+        return ""
+    return f"The device's own clock says {significant(ratio)} times the wall clock."

@@ -1,0 +1,135 @@
+"""One case while it is measured: its blocks, when it may end, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bench import guards, stats, timing
+from bench.cases import Budget, Case
+from bench.registry import Cost
+from bench.results import (
+    CONVERGED,
+    EVENTS_AGREE,
+    IMPOSSIBLE,
+    NOISY,
+    REDUCED,
+    TIMED_OUT,
+    UNVERIFIED,
+    WRONG,
+    Check,
+    Measurement,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bench.devices import Device
+    from bench.runner import Control
+
+LONG_STEP_S = 0.2  # a step that long needs no waking before it
+OTHERS_SHARE = 0.5  # of one core, taken by other programs during a round: then it is measured again
+MOST_REPEATS = 0.5  # of the rounds; a machine that is never quiet is measured as it is, and said to be busy
+COUNTABLE_S = 0.05  # system times have a resolution of 10 ms: shorter rounds can't be judged
+
+
+@dataclass
+class Subject:
+    """One case being measured."""
+
+    case: Case
+    device: Device
+    step: Callable[[], Tensor]
+    cost: Cost
+    first_call_s: float
+    calls: int
+    check: Check | None = None
+    flags: list[str] = field(default_factory=list)
+    blocks: list[list[timing.Block]] = field(default_factory=list)  # round by round
+    events_s: list[float] = field(default_factory=list)
+    disturbed: int = 0
+    repeats: int = 0  # rounds measured again because other programs were busy
+    spent_s: float = 0.0
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        return tuple(block.per_step for a_round in self.blocks for block in a_round)
+
+    def visit(self, budget: Budget, control: Control) -> None:
+        """One round: wake the device, then samples without a pause; again if something disturbed it."""
+        began = timing.clock()
+        while True:
+            with control.timed():
+                busy, start = control.gate.others_s(), timing.clock()
+                taken = self._round(budget, control)
+                lasted = timing.clock() - start
+                busy = control.gate.others_s() - busy
+                kept = [b for b in taken if not control.gate.disturbed(b.start, b.end)]
+                noisy = lasted >= COUNTABLE_S and busy > OTHERS_SHARE * lasted
+            self.disturbed += len(taken) - len(kept)
+            if kept and not (noisy and self.repeats < MOST_REPEATS * budget.min_rounds):
+                break
+            if noisy:
+                self.repeats += 1
+                self.disturbed += len(kept)
+            elif timing.clock() - began > budget.limit_s / 4:  # long blocks, and a page asked during each
+                kept = taken
+                break
+        self.blocks.append(kept)
+        self.spent_s += timing.clock() - began
+
+    def _round(self, budget: Budget, control: Control) -> list[timing.Block]:
+        sync, taken, spent = self.device.synchronize, [], 0.0
+        if self.first_call_s < LONG_STEP_S:
+            timing.time_block(self.step, sync, self.calls)
+        while spent < budget.round_s:
+            control.check()
+            block = timing.time_block(self.step, sync, self.calls)
+            spent += block.seconds
+            taken.append(block)
+        if (seconds := self.device.seconds_by_events(self.step, self.calls)) is not None:
+            self.events_s.append(seconds)
+        return taken
+
+    def verdict(self, budget: Budget) -> tuple[str, str] | None:
+        """Status and unmet condition once the case may end; None while it should go on."""
+        samples, rounds = self.samples, len(self.blocks)
+        enough = len(samples) >= budget.min_samples
+        width = stats.median(samples).relative_half_width if enough else float("inf")
+        if enough and rounds >= budget.min_rounds and width <= budget.target:
+            return CONVERGED, ""
+        if enough:
+            unmet = f"the interval is ±{width:.1%} of the median, wanted ±{budget.target:.0%}"
+        else:
+            unmet = f"only {len(samples)} of the wanted {budget.min_samples} samples"
+        if self.spent_s >= budget.limit_s:
+            if enough and rounds < budget.min_rounds and width <= budget.target:
+                unmet = f"only {rounds} of the wanted {budget.min_rounds} rounds"
+            return TIMED_OUT, f"After {budget.limit_s:.0f} s {unmet}."
+        if enough and rounds >= budget.max_rounds:
+            return NOISY, f"After {rounds} rounds {unmet}."
+        return None
+
+    def measurement(self, budget: Budget, ceiling: guards.Ceiling) -> Measurement:
+        """What the blocks amount to; what can't be believed says so in its status."""
+        status, reason = self.verdict(budget)
+        blocks = [block for a_round in self.blocks for block in a_round]
+        rounds = [[block.per_step for block in a_round] for a_round in self.blocks]
+        median = stats.median(self.samples).value
+        if self.check and self.check.verdict in (WRONG, UNVERIFIED):
+            status, reason = self.check.verdict, " ".join(filter(None, (self.check.text, reason)))
+        elif too_good := guards.impossible(self.cost, median, ceiling):
+            status, reason = IMPOSSIBLE, too_good
+        doubts = [guards.drift(rounds), guards.clocks_disagree(median, self.events_s, EVENTS_AGREE)]
+        if self.check and self.check.verdict == REDUCED:
+            doubts.append(self.check.text)
+        if self.repeats >= MOST_REPEATS * budget.min_rounds:
+            doubts.append("Other programs kept the machine busy while it was measured.")
+        return Measurement(
+            self.case, self.cost, status, reason, self.first_call_s, self.calls, self.samples,
+            rounds=tuple(map(len, rounds)),
+            dispatch_s=tuple(block.dispatch_per_step for block in blocks),
+            events_s=tuple(self.events_s),
+            disturbed=self.disturbed, check=self.check, flags=(*self.flags, *filter(None, doubts)),
+        )  # fmt: skip

@@ -1,0 +1,177 @@
+"""Wrong answers are found, right ones are not called wrong."""
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bench import models, ops  # noqa: F401
+from bench import verify
+from bench.cases import TrainingPlan
+from bench.data import draw_from
+from bench.datasets import load
+from bench.devices import Device
+from bench.learner import Learner, initial_weights, order
+from bench.registry import NETWORKS, OPERATIONS
+from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
+from bench.verify import Judge, check_answers, check_step, pick, worse
+
+SIZES = (16, 100, 257, 1000)
+
+
+def judge(name, size, spoil=lambda out: out, seed=0, function=None):
+    """The check of an operation whose every answer goes through ``spoil``."""
+    op = OPERATIONS[name]
+    right, inputs = op.build(draw_from(seed), size)
+    return Judge(op, size, right, inputs).check(lambda: spoil((function or right)(*inputs)))
+
+
+def test_two_hundred_right_answers_are_right():
+    rng = random.Random(1)
+    for seed in range(200):
+        name = rng.choice(list(OPERATIONS))
+        size = rng.choice((16, 33, 100, 257, 500) + (1500,) * (name == "matvec"))
+        found = judge(name, size, seed=seed)
+        assert found.verdict == RIGHT and found.text == "", (name, size, seed, found)
+        assert found.error < found.limit / 4, "with room to spare"
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_value_off_by_a_hundredth_is_wrong(name, size):
+    found = judge(name, size, lambda out: out * 1.01)
+    assert found.verdict == WRONG and found.error == pytest.approx(0.01, rel=0.01)
+    assert found.text == "Its result differs from the reference by 1.0 %."
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_band_of_nan_inside_is_wrong_even_where_nothing_is_compared(name):
+    size = 1000
+    hidden = next(i for i in range(size) if i not in pick(size))
+
+    def spoil(out):
+        out = out.clone()
+        out[hidden] = math.nan
+        return out
+
+    found = judge(name, size, spoil)
+    assert found.verdict == WRONG and "not finite" in found.text and found.error is None
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_part_of_the_output_that_is_never_written_is_wrong(size):
+    """The kernel leaves the last tenth as it found it: full of the NaN that were put there before."""
+
+    def forgetful(b, a):
+        out = torch.empty(b.shape[0])
+        written = b.shape[0] - max(1, b.shape[0] // 10)
+        torch.mv(b[:written], a, out=out[:written])
+        return out
+
+    assert judge("matvec", size, function=forgetful).verdict == WRONG
+
+
+def test_the_first_and_the_last_row_are_always_compared():
+    for length in (1, 2, 24, 25, 3000, 16384):
+        assert pick(length)[0] == 0 and pick(length)[-1] == length - 1
+        assert pick(length) == sorted(set(pick(length))) == pick(length)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_products_of_rounded_inputs_are_not_taken_for_right(name, dtype):
+    op = OPERATIONS[name]
+    function, inputs = op.build(draw_from(0), 64)
+    rough = function(*(tensor.to(dtype) for tensor in inputs)).float()
+    assert Judge(op, 64, function, inputs).check(lambda: rough).verdict in (REDUCED, WRONG)
+
+
+def test_reduced_precision_is_named_and_not_called_wrong():
+    """Inputs rounded to the 10 bits that TF32 keeps."""
+    op = OPERATIONS["matmul"]
+    function, inputs = op.build(draw_from(0), 300)
+    tf32 = [(tensor.view(torch.int32) & ~0x1FFF).view(torch.float32) for tensor in inputs]
+    found = Judge(op, 300, function, inputs).check(lambda: function(*tf32))
+    assert found.verdict == REDUCED and "reduced precision" in found.text
+
+
+def test_what_takes_too_long_to_check_is_unverified():
+    op = replace(OPERATIONS["matmul"], picked_axes=0, part=None)
+    function, inputs = op.build(draw_from(0), 1200)
+    assert Judge(op, 1200, function, inputs).check(lambda: function(*inputs)).verdict == UNVERIFIED
+
+
+def test_the_worse_of_two_checks_counts():
+    right, reduced, wrong = Check(RIGHT, 1e-7, 1e-6), Check(REDUCED, 1e-4, 1e-6), Check(WRONG, None, 1e-6)
+    assert worse(right, wrong) is wrong and worse(wrong, reduced) is wrong and worse(reduced, right) is reduced
+
+
+# ------------------------------------------------------------ networks
+
+
+@pytest.fixture(scope="module")
+def images():
+    return load("synthetic", images=400)
+
+
+def learner(images, network, seed=0):
+    net = NETWORKS[network]
+    plan = TrainingPlan((network,), ("cpu",), images=400, data="synthetic")
+    return Learner(net, Device("cpu"), images, plan, initial_weights(net, seed)), order(plan, seed)[:128]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_right_step_is_right_at_the_start_and_later(images, network, seed):
+    student, index = learner(images, network, seed)
+    first = check_step(NETWORKS[network], student, index, fresh=True)
+    assert first.verdict == RIGHT, first
+    for _ in range(10):
+        student.step(index)
+    later = check_step(NETWORKS[network], student, index, fresh=False)
+    assert later.verdict == RIGHT, later
+    student.net.eval()
+    assert check_answers(NETWORKS[network], student, index).verdict == RIGHT
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("fresh", [True, False])
+def test_scaled_gradients_are_wrong_though_the_loss_is_right(images, network, fresh):
+    student, index = learner(images, network)
+    next(student.net.parameters()).register_hook(lambda grad: grad * 1.01)
+    found = check_step(NETWORKS[network], student, index, fresh)
+    assert found.verdict == WRONG and "gradient" in found.text
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("fresh", [True, False])
+def test_frozen_weights_are_wrong(images, network, fresh):
+    """The optimiser does nothing to one tensor, as it did to weights that were not contiguous."""
+    student, index = learner(images, network)
+    student._optimizer.param_groups[0]["params"].pop(0)
+    found = check_step(NETWORKS[network], student, index, fresh)
+    assert found.verdict == WRONG and "weights did not move" in found.text
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_wrong_loss_is_wrong(images, network, monkeypatch):
+    student, index = learner(images, network)
+    step = student.step
+    monkeypatch.setattr(student, "step", lambda index: step(index) * 1.01)
+    assert "loss" in check_step(NETWORKS[network], student, index, fresh=True).text
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("spoil", [lambda out: out * 1.01, lambda out: out * math.nan])
+def test_wrong_answers_of_inference_are_wrong(images, network, spoil, monkeypatch):
+    student, index = learner(images, network)
+    student.net.eval()
+    infer = student.infer
+    monkeypatch.setattr(student, "infer", lambda index: spoil(infer(index)))
+    assert check_answers(NETWORKS[network], student, index).verdict == WRONG
+
+
+def test_the_float64_reference_stays_small():
+    assert verify.PICKED**2 * 2 * 16384 < verify.MOST_FLOPS
