@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bench.ui.pages import machine, operations, training
+from bench.ui.pages import article, machine, operations, training
 from bench.ui.session import drawing
 
 st.set_page_config(page_title="CPU or GPU?", page_icon=":material/speed:", layout="wide")
@@ -10,6 +10,7 @@ page = st.navigation(
     [
         st.Page(operations.show, title="Operations", icon=":material/calculate:", url_path="operations", default=True),
         st.Page(training.show, title="Training", icon=":material/school:", url_path="training"),
+        st.Page(article.show, title="The article", icon=":material/article:", url_path="article"),
         st.Page(machine.show, title="This machine", icon=":material/memory:", url_path="machine"),
     ],
     position="top",

@@ -8,6 +8,7 @@ Layers; a module imports only from the rows above its own::
     learner  runner  export  guards
     verify  subject
     sweep  training  download  verdict
+    replay
     doctor
     __main__  ui        ui is the only package that imports streamlit or plotly
 

@@ -1,4 +1,4 @@
-"""The same jobs without a page: ``python -m bench sweep | train | doctor``.
+"""The same jobs without a page: ``python -m bench sweep | train | replay | aa | doctor``.
 
 Exit code 0: done. 1: something failed. 2: bad usage, said in one sentence.
 """
@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from bench import models, ops  # noqa: F401  (importing them fills the registries)
-from bench.cases import EFFORTS, Case, PlanError, SweepPlan, TrainingPlan, parse_sizes
+from bench import models, ops, verdict  # noqa: F401  (importing the first two fills the registries)
+from bench.cases import EFFORTS, Case, PlanError, ReplayPlan, SweepPlan, TrainingPlan, again, parse_sizes
 from bench.datasets import FASHION, SOURCES
 from bench.export import to_csv, to_json
-from bench.registry import NETWORKS, OPERATIONS
+from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS
+from bench.replay import replay, sentences
 from bench.results import Failure, Measurement, Run
 from bench.runner import Job, Runner, Snapshot, State
 from bench.sweep import measure
@@ -41,26 +42,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m bench", description="Benchmark PyTorch on CPU against MPS, CUDA or XPU.")
-    commands = parser.add_subparsers(required=True, metavar="sweep | train | doctor", parser_class=_Parser)
+    commands = parser.add_subparsers(
+        required=True, metavar="sweep | train | replay | aa | doctor", parser_class=_Parser
+    )
 
     sweep = commands.add_parser("sweep", help="one operation over sizes")
-    sweep.add_argument("--op", default="matvec", help=f"one of {', '.join(OPERATIONS)}")
-    sweep.add_argument("--sizes", default="article", help='"article", or whole numbers such as 128,256,512')
-    sweep.add_argument("--effort", default="standard", help=f"one of {', '.join(EFFORTS)}")
     sweep.set_defaults(run=_sweep)
+    noise = commands.add_parser("aa", help="one device against itself: the instrument's own noise")
+    noise.set_defaults(run=_noise)
+    for command in (sweep, noise):
+        command.add_argument("--op", default="matvec", help=f"one of {', '.join(OPERATIONS)}")
+        command.add_argument("--sizes", default="article", help='"article", or whole numbers such as 128,256,512')
+        command.add_argument("--effort", default="standard", help=f"one of {', '.join(EFFORTS)}")
 
     training = commands.add_parser("train", help="training and inference of networks")
-    training.add_argument("--models", default="mlp,convnet", help=f"from {', '.join(NETWORKS)}")
-    training.add_argument("--epochs", default=1, type=int)
-    training.add_argument("--batch", default=128, type=int, help="images a batch")
-    training.add_argument("--images", default=60_000, type=int, help="training images an epoch")
-    training.add_argument(
-        "--data", default="fashion-mnist", help='"fashion-mnist", "synthetic", or a folder of IDX files'
-    )
-    training.add_argument("--download", action="store_true", help="fetch Fashion-MNIST first if it is not there")
     training.set_defaults(run=_train)
+    replaying = commands.add_parser("replay", help="the article's experiments by its own clocks and the right ones")
+    replaying.set_defaults(run=_replay)
+    for command in (training, replaying):
+        command.add_argument("--models", default="mlp,convnet", help=f"from {', '.join(NETWORKS)}")
+        command.add_argument("--epochs", default=1, type=int)
+        command.add_argument("--batch", default=128, type=int, help="images a batch")
+        command.add_argument("--images", default=60_000, type=int, help="training images an epoch")
+        command.add_argument("--data", default=FASHION, help=f"{', '.join(SOURCES)}, or a folder of IDX files")
+        command.add_argument("--download", action="store_true", help="fetch Fashion-MNIST if it is not there")
 
-    for command in (sweep, training):
+    for command in (sweep, noise, training, replaying):
         command.add_argument("--devices", default="", help="such as cpu,mps; all usable ones if left out")
         command.add_argument("--seed", default=0, type=int)
         command.add_argument("--out", type=Path, help="write the run here: .json, or .csv for the table alone")
@@ -70,34 +77,64 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    if options.effort not in EFFORTS:
-        raise PlanError(f"There is no effort {options.effort!r}; choose from {', '.join(EFFORTS)}.")
-    sizes = parse_sizes(options.sizes)
-    SweepPlan(options.op, sizes, ("cpu",))  # complain before PyTorch is loaded
-    _check_out(options.out)
-    runner = Runner()
-    devices = _choose(options.devices, runner)
-    plan = SweepPlan(options.op, sizes, devices, EFFORTS[options.effort], options.seed)
+    runner, make = Runner(), _sweep_plan(options)
+    plan = make(_choose(options.devices, runner))
     return _carry_out(runner, partial(measure, plan), "sweep", plan.cases, options.out)
 
 
+def _noise(options: argparse.Namespace) -> int:
+    runner, make = Runner(), _sweep_plan(options)
+    device = _choose(options.devices, runner)[-1]
+    plan = make((device, again(device)))
+    return _carry_out(runner, partial(measure, plan), "aa", plan.cases, options.out)
+
+
 def _train(options: argparse.Namespace) -> int:
+    make = _training_plan(options)
+    if options.download and options.data == FASHION and (code := _download()) != OK:
+        return code
+    runner = Runner()
+    plan = make(_choose(options.devices, runner))
+    return _carry_out(runner, partial(train, plan), "training", plan.cases, options.out)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    make = _training_plan(options)
+    if options.download and options.data == FASHION and (code := _download()) != OK:
+        return code
+    runner = Runner()
+    training = make(_choose(options.devices, runner))
+    plan = ReplayPlan(SweepPlan("matvec", ARTICLE_SIZES, training.devices, EFFORTS["quick"]), training)
+    return _carry_out(runner, partial(replay, plan), "replay", plan.cases, options.out)
+
+
+def _sweep_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], SweepPlan]:
+    """Complains of whatever can be known before PyTorch is loaded; what is returned takes the devices."""
+    if options.effort not in EFFORTS:
+        raise PlanError(f"There is no effort {options.effort!r}; choose from {', '.join(EFFORTS)}.")
+    sizes = parse_sizes(options.sizes)
+
+    def make(devices: tuple[str, ...]) -> SweepPlan:
+        return SweepPlan(options.op, sizes, devices, EFFORTS[options.effort], options.seed)
+
+    make(("cpu",))
+    _check_out(options.out)
+    return make
+
+
+def _training_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], TrainingPlan]:
     names = tuple(name.strip() for name in options.models.split(",") if name.strip())
-    settings = {
-        "epochs": options.epochs, "batch": options.batch, "images": options.images, "data": options.data,
-        "seed": options.seed,
-    }  # fmt: skip
-    TrainingPlan(names, ("cpu",), **settings)
+
+    def make(devices: tuple[str, ...]) -> TrainingPlan:
+        return TrainingPlan(
+            names, devices, options.epochs, options.batch, options.images, options.data, seed=options.seed
+        )
+
+    make(("cpu",))
     if options.data not in SOURCES and not Path(options.data).expanduser().is_dir():
         raise PlanError(f"--data: there is no folder {options.data}; or choose from {', '.join(SOURCES)}.")
     _check_out(options.out)
-    if options.download and options.data == FASHION:
-        code = _download()
-        if code != OK:
-            return code
-    runner = Runner()
-    plan = TrainingPlan(names, _choose(options.devices, runner), **settings)
-    return _carry_out(runner, partial(train, plan), "training", plan.cases, options.out)
+    return make
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -177,6 +214,8 @@ def _carry_out(runner: Runner, job: Job, kind: str, planned: tuple[Case, ...], o
     if run is None:
         return FAILED
     print(_table(run))
+    for sentence in _sentences(run, snapshot.kind):
+        print(sentence)
     if out:
         out.write_bytes(to_csv(run) if out.suffix == ".csv" else to_json(run).encode())
         print(f"Written to {out}")
@@ -199,21 +238,34 @@ def _wait(runner: Runner) -> Snapshot:
 def _table(run: Run) -> str:
     """For people at a terminal."""
     lines = ["Emulated device: its times are settings, never measurements of real hardware."] if run.emulated else []
-    head = ("case", "median", "95 % interval", "speed-up", "status")
+    head = ("case", "median", "95 % interval", "article's clock", "speed-up", "status")
     rows = [head, *(_line(run, outcome) for outcome in run.outcomes)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    if not any(m.article_s for m in run.measurements):
+        rows = [(*row[:3], *row[4:]) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join(lines)
 
 
+def _sentences(run: Run, kind: str) -> list[str]:
+    """What the table amounts to."""
+    if kind == "replay":
+        return sentences(run)
+    if kind == "aa":
+        return verdict.of_noise(run)
+    about = verdict.of_training(run) if kind == "training" else verdict.of_sweep(run)
+    return [*about, *verdict.doubts(run)]
+
+
 def _line(run: Run, outcome: Measurement | Failure) -> tuple[str, ...]:
     if isinstance(outcome, Failure):
-        return str(outcome.case), "–", "–", "–", f"failed: {outcome.error}"
+        return str(outcome.case), "–", "–", "–", "–", f"failed: {outcome.error}"
     mid, speedup = outcome.median_s, run.speedup(outcome)
     return (
         str(outcome.case),
         si(mid.value, "s"),
         f"{si(mid.low, 's')} to {si(mid.high, 's')}",
+        si(outcome.article_s, "s") if outcome.article_s else "–",
         f"{significant(speedup.value)} ×" if speedup else "–",
         f"{outcome.status}: {outcome.reason}" if outcome.reason else outcome.status,
     )

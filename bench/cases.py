@@ -37,6 +37,14 @@ class Case:
         return f"{self.workload} · {self.size} · {self.device}"
 
 
+AGAIN = "#2"
+
+
+def again(device: str) -> str:
+    """The same device once more, beside itself: "mps#2"."""
+    return device + AGAIN
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How long to try and how precise to get. Times in seconds."""
@@ -127,6 +135,18 @@ class TrainingPlan:
             for mode in ("train", "infer")
             for device in self.devices
         )
+
+
+@dataclass(frozen=True)
+class ReplayPlan:
+    """The article's two experiments with the article's clocks: a sweep of matrix × vector, and a training."""
+
+    sweep: SweepPlan
+    training: TrainingPlan
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        return (*self.sweep.cases, *self.training.cases)
 
 
 def spaced_sizes(first: int, last: int, how_many: int, spacing: str) -> tuple[int, ...]:

@@ -44,9 +44,9 @@ class Device:
     """One place to run. Not to be shared between threads."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.torch = torch.device(name)
-        self._module = torch.get_device_module(name)
+        self.name = name.partition("#")[0]  # "mps#2" is the same device beside itself
+        self.torch = torch.device(self.name)
+        self._module = torch.get_device_module(self.name)
 
     def synchronize(self) -> None:
         """Wait until all queued work is done (at once on the CPU)."""

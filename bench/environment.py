@@ -47,7 +47,8 @@ class Environment:
 
 def label_of(device: str, hardware: str) -> str:
     """A device's name for people, which says so if the hardware only pretends."""
-    label = LABELS.get(device, device.upper())
+    kind, _, number = device.partition("#")
+    label = LABELS.get(kind, kind.upper()) + (" again" if number else "")
     return f"{label} ({EMULATED})" if EMULATED in hardware.lower() else label
 
 

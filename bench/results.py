@@ -59,6 +59,7 @@ class Measurement:
     rounds: tuple[int, ...]  # how many of the samples each round took
     dispatch_s: tuple[float, ...] = ()  # seconds to queue a step, beside each sample
     events_s: tuple[float, ...] = ()  # seconds a step by the device's own events, one a round
+    article_s: float | None = None  # seconds a step by the article's clock, where it was replayed
     disturbed: int = 0  # blocks measured again: a page asked to be drawn, or another program took the cores
     check: Check | None = None
     flags: tuple[str, ...] = ()  # further doubts, a sentence each
@@ -137,6 +138,11 @@ class Run:
         """Those the run was planned for, in its order."""
         return tuple(self.environment.devices)
 
+    @property
+    def reference(self) -> str:
+        """The device that the others are compared with: the CPU, or the first one."""
+        return REFERENCE if REFERENCE in self.devices else next(iter(self.devices), REFERENCE)
+
     def label(self, device: str) -> str:
         return self.environment.label(device)
 
@@ -146,8 +152,8 @@ class Run:
         return any(self.environment.is_emulated(device) for device in self.devices)
 
     def reference_of(self, outcome: Outcome) -> Measurement | None:
-        """The same case on the CPU; None if it was not measured, or is the outcome itself."""
-        wanted = replace(outcome.case, device=REFERENCE)
+        """The same case on the reference; None if it was not measured, or is the outcome itself."""
+        wanted = replace(outcome.case, device=self.reference)
         return next((m for m in self.measurements if m.case == wanted and m is not outcome), None)
 
     def speedup(self, outcome: Outcome) -> stats.Estimate | None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+process_clock: Callable[[], float] = time.process_time  # CPU seconds of all threads; only the replay asks it
 clock: Callable[[], float] = time.perf_counter  # seconds; everything else in bench asks this one
 Synchronize = Callable[[], None]
 
@@ -47,6 +48,18 @@ def time_block(step: Callable[[], object], synchronize: Synchronize, calls: int 
     queued = clock()
     synchronize()
     return Block(start, queued, clock(), calls)
+
+
+def time_both(work: Callable[[], object], synchronize: Synchronize) -> tuple[float, float]:
+    """Wall seconds until the device has finished, and the CPU seconds of all threads until ``work`` returned.
+
+    The second is what the article measured.
+    """
+    start, cpu = clock(), process_clock()
+    work()
+    cpu = process_clock() - cpu
+    synchronize()
+    return clock() - start, cpu
 
 
 def choose_calls(step: Callable[[], object], synchronize: Synchronize, min_block_s: float) -> int:

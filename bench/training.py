@@ -190,11 +190,8 @@ class _Contest:
     def _infer(self, progress: _Progress) -> None:
         """Inference over the training images, timed; then its answers are checked."""
         plan, learner, device = self._plan, progress.learner, progress.learner.device
-        case, spent, batches = (
-            self._case("infer", device.name),
-            sum(progress.epochs_s),
-            order(plan, 0).split(plan.batch),
-        )
+        case, batches = self._case("infer", device.name), order(plan, 0).split(plan.batch)
+        spent = sum(progress.epochs_s)
         samples, seconds, seen = [], 0.0, 0
         learner.wake(batches[0])
         learner.net.eval()

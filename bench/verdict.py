@@ -63,6 +63,25 @@ def _sweep_sentence(label: str, axis: str, points: list[tuple[int, stats.Estimat
     return f"Up to {axis} = {count(before)} use {label}; from {count(after)} the CPU.{doubt}"
 
 
+def of_noise(run: Run) -> list[str]:
+    """A device against itself: how large a difference the instrument shows where there is none."""
+    speedups = [s for m in run.measurements if (s := run.speedup(m))]
+    if not speedups:
+        return []
+    wrong = sum(judge(s) != OPEN for s in speedups)
+    label, mean = run.label(run.reference), stats.geometric_mean([s.value for s in speedups])
+    return [
+        f"{label} against itself: {len(speedups) - wrong} of {len(speedups)} intervals hold 1, as they should; the "
+        f"largest difference is {significant(100 * (noise_band(run) - 1), 2)} %, and all sizes together differ by "
+        f"{significant(100 * abs(mean - 1), 2)} %."
+    ]
+
+
+def noise_band(run: Run) -> float:
+    """The largest factor by which a device differed from itself: speed-ups up to it mean nothing. 1 is none."""
+    return max((max(s.value, 1 / s.value) for m in run.measurements if (s := run.speedup(m))), default=1.0)
+
+
 def of_training(run: Run) -> list[str]:
     """A sentence for each network and accelerator."""
     sentences = []

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bench import models, ops  # noqa: F401
-from bench import verify
+from bench import models, ops, verify  # noqa: F401
 from bench.cases import TrainingPlan
 from bench.data import draw_from
 from bench.datasets import load

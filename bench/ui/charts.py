@@ -38,9 +38,9 @@ def time_against_size(
             marker={"symbol": "circle-open", "size": 13, "color": COLORS.get(case.device), "line": {"width": 2}},
             hovertemplate="being measured<extra></extra>",
         )  # fmt: skip
-    _size_axis(figure, axis, planned, log)
-    figure.update_yaxes(title="time per call", **_seconds_axis(log))
-    return _finished(figure, run)
+    size_axis(figure, axis, planned, log)
+    figure.update_yaxes(title="time per call", **time_axis(log))
+    return finished(figure, run)
 
 
 def speedup_against_size(run: Run, axis: str, planned: Sequence[int], log: bool) -> go.Figure:
@@ -52,9 +52,9 @@ def speedup_against_size(run: Run, axis: str, planned: Sequence[int], log: bool)
             sizes, hover = [m.case.size for m, _ in points], [_hover(run, m) for m, _ in points]
             _line(figure, device, run.label(device), sizes, [s for _, s in points], hover)
     figure.add_hline(y=1, line_dash="dash", line_color="#888", annotation_text="as fast as the CPU")
-    _size_axis(figure, axis, planned, log)
+    size_axis(figure, axis, planned, log)
     figure.update_yaxes(title="times as fast as the CPU", type="log" if log else "linear", ticksuffix=" ×")
-    return _finished(figure, run)
+    return finished(figure, run)
 
 
 def rate_against_size(run: Run, axis: str, planned: Sequence[int], log: bool, quantity: str) -> go.Figure:
@@ -65,9 +65,9 @@ def rate_against_size(run: Run, axis: str, planned: Sequence[int], log: bool, qu
         rates = [m.flops_per_s if quantity == "FLOP/s" else m.bytes_per_s for m in points]
         hover = [_hover(run, m, si(rate.value, quantity)) for m, rate in zip(points, rates, strict=True)]
         _line(figure, device, run.label(device), [m.case.size for m in points], rates, hover)
-    _size_axis(figure, axis, planned, log)
+    size_axis(figure, axis, planned, log)
     figure.update_yaxes(title=quantity, type="log" if log else "linear", exponentformat="SI", ticksuffix=quantity)
-    return _finished(figure, run)
+    return finished(figure, run)
 
 
 def sample_strip(samples: Sequence[float], device: str) -> go.Figure:
@@ -92,7 +92,7 @@ def loss_against_images(curves: Sequence[Curve], run: Run) -> go.Figure:
         _curve(figure, run, curve, curve.images, curve.losses, "%{x} images: loss %{y:.3f}")
     figure.update_xaxes(title="training images seen", rangemode="tozero")
     figure.update_yaxes(title="loss", type="log")
-    return _finished(figure, run)
+    return finished(figure, run)
 
 
 def time_against_epoch(curves: Sequence[Curve], images: int, run: Run) -> go.Figure:
@@ -103,7 +103,7 @@ def time_against_epoch(curves: Sequence[Curve], images: int, run: Run) -> go.Fig
         _curve(figure, run, curve, epochs, (0, *curve.seconds), "%{x:.2f} epochs: %{y:.3s}s")
     figure.update_xaxes(title="epochs", rangemode="tozero")
     figure.update_yaxes(title="training time", rangemode="tozero", exponentformat="SI", ticksuffix="s")
-    return _finished(figure, run)
+    return finished(figure, run)
 
 
 def phases_of_a_step(run: Run) -> go.Figure:
@@ -120,7 +120,7 @@ def phases_of_a_step(run: Run) -> go.Figure:
     figure.update_layout(barmode="stack", height=120 + 50 * len(names))
     figure.update_xaxes(title="time a batch", exponentformat="SI", ticksuffix="s")
     figure.update_yaxes(autorange="reversed")
-    return _finished(figure, run)
+    return finished(figure, run)
 
 
 def _points(run: Run, device: str) -> list[Measurement]:
@@ -156,7 +156,7 @@ def _hover(run: Run, m: Measurement, more: str = "") -> str:
     return "<br>".join(lines)
 
 
-def _size_axis(figure: go.Figure, axis: str, planned: Sequence[int], log: bool) -> None:
+def size_axis(figure: go.Figure, axis: str, planned: Sequence[int], log: bool) -> None:
     """From the first planned size to the last, from the start, so that nothing jumps as points arrive."""
     low, high = min(planned), max(planned)
     if log:
@@ -183,7 +183,8 @@ def _thinned(sizes: Sequence[int], log: bool) -> list[int]:
     return kept
 
 
-def _seconds_axis(log: bool) -> dict[str, object]:
+def time_axis(log: bool) -> dict[str, object]:
+    """Layout of a y axis in seconds."""
     kind = {"type": "log", "dtick": 1} if log else {"type": "linear", "rangemode": "tozero"}
     return kind | {"exponentformat": "SI", "ticksuffix": "s"}
 
@@ -192,7 +193,8 @@ def _title(case: Case) -> str:
     return NETWORKS[case.workload.partition("/")[0]].title
 
 
-def _finished(figure: go.Figure, run: Run) -> go.Figure:
+def finished(figure: go.Figure, run: Run) -> go.Figure:
+    """What all figures share: zoom kept, legend out of the way, where the numbers come from."""
     figure.update_layout(
         uirevision="keep", legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
         margin={"l": 70, "r": 10, "t": 40, "b": 85},

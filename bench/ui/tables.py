@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from bench.registry import NETWORKS
+from bench.replay import readings
 from bench.results import Failure, Measurement, Run
 from bench.units import si, significant
 
@@ -35,6 +36,14 @@ RECAP = {
 }
 
 
+REPLAY = {
+    "wall": ("s", "Wall time with the device waited for: of one call, or of all batches."),
+    "article's clock": ("s", "What the article's clock reads for the same work."),
+    "off by": ("×", "The article's clock over the wall: 1 is right, 2 reads twice too long."),
+    "published": ("s", "The article's own figure, M1 Pro, PyTorch 2.1.2."),
+}
+
+
 def sweep_table(run: Run, axis: str) -> None:
     """One row a case."""
     _table([_sweep_row(run, outcome, axis) for outcome in run.outcomes], SWEEP, "one row for each size and device")
@@ -44,6 +53,16 @@ def recap_table(run: Run) -> None:
     """The article's recap: training and inference, by model and device, in seconds."""
     rows = [_recap_row(run, m) for m in run.measurements if m.case.workload.endswith("/train")]
     _table(rows, RECAP, "training and inference by model and device")
+
+
+def replay_table(run: Run) -> None:
+    """Every case by both clocks, beside what was published."""
+    rows = [
+        {"case": r.case.workload, "size": r.case.size, "device": run.label(r.case.device), "wall": r.wall_s,
+         "article's clock": r.article_s, "off by": r.error, "published": r.published_s}
+        for r in readings(run)
+    ]  # fmt: skip
+    _table(rows, REPLAY, "every case by both clocks")
 
 
 def failures(run: Run) -> None:
