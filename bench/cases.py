@@ -45,6 +45,11 @@ def again(device: str) -> str:
     return device + AGAIN
 
 
+def kind_of(device: str) -> str:
+    """The device that PyTorch knows: "mps" for "mps#2"."""
+    return device.partition("#")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How long to try and how precise to get. Times in seconds."""

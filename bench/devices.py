@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import psutil
 import torch
 
+from bench.cases import kind_of
 from bench.environment import LABELS, chip_name, is_translated, label_of
 from bench.timing import time_block
 
@@ -44,7 +45,7 @@ class Device:
     """One place to run. Not to be shared between threads."""
 
     def __init__(self, name: str) -> None:
-        self.name = name.partition("#")[0]  # "mps#2" is the same device beside itself
+        self.name = kind_of(name)
         self.torch = torch.device(self.name)
         self._module = torch.get_device_module(self.name)
 

@@ -18,7 +18,9 @@ from bench import timing
 
 LEAD_S = 0.03  # a request keeps the interpreter busy about so long before it reaches the gate
 PATIENCE_S = 2.0  # a page waits no longer than this for a block to end; then it draws all the same
+LONGEST_WAIT_S = 1.0  # of the run for pages and calm, before each timed stretch
 CALM_WINDOW_S, CALM_LONGEST_S = 0.05, 0.4
+NOT_YET = float("inf")  # the end of a drawing that goes on
 
 
 class Gate:
@@ -35,12 +37,19 @@ class Gate:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Hold off drawing; begins when nobody draws and the machine has calmed down."""
+        """Hold off drawing; begins when nobody draws and the machine has calmed down.
+
+        Waits no longer than LONGEST_WAIT_S for that: many tabs must not keep the run from going on. Then blocks
+        that a drawing overlaps are disturbed.
+        """
+        deadline = timing.clock() + LONGEST_WAIT_S
         while True:
             with self._condition:
-                self._condition.wait_for(lambda: not self._drawers, timeout=5.0)
-                if not self._unsettled:
-                    self._timing = True
+                self._condition.wait_for(lambda: not self._drawers, timeout=max(0.0, deadline - timing.clock()))
+                if not self._unsettled or timing.clock() >= deadline:
+                    self._timing, self._unsettled = True, False
+                    if self._drawers:
+                        self._spans.append([timing.clock(), NOT_YET])
                     break
                 self._unsettled = False
             self._settle()
@@ -62,15 +71,16 @@ class Gate:
                 self._spans.append(span)
             quiet = self._condition.wait_for(lambda: not self._timing, patience)
             if not quiet:
-                span[1] = float("inf")  # until drawn
+                span[1] = NOT_YET
         try:
             yield quiet
         finally:
             with self._condition:
-                if not quiet:
-                    span[1] = timing.clock()
                 self._drawers -= 1
                 self._unsettled = True
+                if not self._drawers:
+                    for open_span in self._spans:
+                        open_span[1] = min(open_span[1], timing.clock())
                 self._condition.notify_all()
 
     def others_s(self) -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from bench.cases import Case, again
+from bench.cases import Case
 from bench.gate import Gate
 from bench.results import Run
 
@@ -85,10 +85,6 @@ class Control:
     gate: Gate
     publish: Callable[..., None]
     stop: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        for name, info in tuple(self.devices.items()):
-            self.devices.setdefault(again(name), info)  # so that a device can be measured beside itself
 
     def check(self) -> None:
         """Stopped if somebody has asked for it."""

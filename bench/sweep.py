@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from bench import guards, timing
-from bench.cases import Case, SweepPlan
+from bench.cases import Case, SweepPlan, kind_of
 from bench.environment import capture_environment
 from bench.estimate import Pace, group_seconds, sweep_outlook
 from bench.registry import OPERATIONS
@@ -37,11 +37,12 @@ def measure(plan: SweepPlan, control: Control) -> None:
     from bench.devices import Device
 
     devices = {name: Device(name) for name in plan.devices}
-    outlook = sweep_outlook(plan, control.devices)
-    hardware = {name: control.devices[name].hardware for name in plan.devices}
+    here = control.devices | {name: control.devices[kind_of(name)] for name in plan.devices}
+    outlook = sweep_outlook(plan, here)
+    hardware = {name: here[name].hardware for name in plan.devices}
     run = Run("sweep", capture_environment(hardware), asdict(plan))
-    pace = Pace({n: group_seconds(plan, n, control.devices) for n in plan.sizes if n not in outlook.left_out})
-    ceilings = {name: guards.ceiling(run.environment, name, control.devices[name].bytes_per_s) for name in plan.devices}
+    pace = Pace({n: group_seconds(plan, n, here) for n in plan.sizes if n not in outlook.left_out})
+    ceilings = {name: guards.ceiling(run.environment, name, here[name].bytes_per_s) for name in plan.devices}
     control.publish(run=run)
     for n in plan.sizes:
         if n in outlook.left_out:

@@ -100,3 +100,41 @@ def test_a_page_does_not_wait_for_ever_and_what_it_drew_over_is_disturbed(gate):
 def test_a_page_in_a_page_does_not_lock_itself_out(gate):
     with gate.drawing() as outer, gate.drawing() as inner:
         assert outer and inner
+
+
+def test_pages_that_never_stop_drawing_cannot_keep_the_run_from_going_on(monkeypatch):
+    """Twenty tabs: one draws at any moment. Timing begins all the same, and knows that it is disturbed."""
+    monkeypatch.setattr("bench.gate.LONGEST_WAIT_S", 0.2)
+    gate, leave = Gate(settle=lambda: None), threading.Event()
+
+    def keep_drawing():
+        with gate.drawing():
+            leave.wait(10)
+
+    thread = in_thread(keep_drawing)
+    while not gate._drawers:
+        thread.join(0.01)
+    with gate.timed():
+        start = timing.clock()
+        assert gate.disturbed(start, timing.clock() + 1e-3)
+        leave.set()
+        thread.join(5)
+        end = timing.clock()
+    assert gate.disturbed(start, end)
+    assert not gate.disturbed(end + 1, end + 2)
+
+
+def test_calming_down_again_and_again_ends(monkeypatch):
+    """A page draws each time while the machine calms down: the run goes on after LONGEST_WAIT_S."""
+    monkeypatch.setattr("bench.gate.LONGEST_WAIT_S", 0.2)
+    calmed = []
+
+    def draw_again():
+        with gate.drawing():
+            calmed.append(threading.Event().wait(0.01))
+
+    gate = Gate(settle=draw_again)
+    draw_again()
+    began = timing.clock()
+    with gate.timed():
+        assert len(calmed) > 3 and timing.clock() - began < 5
