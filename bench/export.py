@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import asdict, fields
+from statistics import median
 from typing import Any
 
 from bench.environment import Environment
@@ -63,7 +64,8 @@ def from_json(text: str | bytes) -> Run:
 COLUMNS = (
     "workload", "size", "device", "dtype", "hardware", "status", "median_s", "ci95_low_s", "ci95_high_s", "noise",
     "speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high", "items_per_s", "flop_per_s", "bytes_per_s",
-    "dispatch_s", "first_call_s", "samples", "rounds", "calls_per_sample", "disturbed_blocks", "images", "epochs",
+    "dispatch_s", "events_s", "article_clock_s", "relative_error",
+    "first_call_s", "samples", "rounds", "calls_per_sample", "disturbed_blocks", "images", "epochs",
     "total_s", "train_loss", "test_accuracy", "reason", "torch", "chip", "captured_at",
 )  # fmt: skip
 
@@ -142,10 +144,15 @@ def _row(run: Run, outcome: Outcome) -> dict[str, object]:
         "items_per_s": outcome.items_per_s.value, "flop_per_s": outcome.flops_per_s.value,
         "bytes_per_s": outcome.bytes_per_s.value, "first_call_s": outcome.first_call_s,
         "samples": len(outcome.samples_s), "rounds": len(outcome.rounds), "calls_per_sample": outcome.calls,
-        "disturbed_blocks": outcome.disturbed, "reason": outcome.reason,
+        "disturbed_blocks": outcome.disturbed, "article_clock_s": outcome.article_s,
+        "reason": " ".join((outcome.reason, *outcome.flags)).strip(),
     }  # fmt: skip
     if outcome.dispatch_s:
-        row["dispatch_s"] = sorted(outcome.dispatch_s)[len(outcome.dispatch_s) // 2]
+        row["dispatch_s"] = median(outcome.dispatch_s)
+    if outcome.events_s:
+        row["events_s"] = median(outcome.events_s)
+    if outcome.check:
+        row["relative_error"] = outcome.check.error
     if speedup:
         row |= dict(zip(("speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high"), speedup, strict=True))
     if learning:

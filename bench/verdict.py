@@ -6,7 +6,7 @@ import itertools
 
 from bench import stats
 from bench.registry import NETWORKS, OPERATIONS
-from bench.results import BUSY, NOISY, REFERENCE, TIMED_OUT, Measurement, Run
+from bench.results import BUSY, CONVERGED, NOISY, REFERENCE, TIMED_OUT, UNVERIFIED, Measurement, Run
 from bench.units import count, significant
 
 FASTER, SLOWER, OPEN = "faster", "slower", "open"
@@ -104,17 +104,27 @@ def of_training(run: Run) -> list[str]:
 
 def doubts(run: Run) -> list[str]:
     """One line for each reason to be careful; none if there is none."""
-    lines = []
+    lines = [
+        f"{_name(run, m)} is struck out: {m.reason[:1].lower()}{m.reason[1:]}"
+        for m in run.measurements
+        if not m.believed
+    ]
     total = len(run.outcomes)
-    for status, what in ((NOISY, "noisy"), (TIMED_OUT, "cut short by the time limit")):
+    kinds = ((UNVERIFIED, "too large to be checked"), (NOISY, "noisy"), (TIMED_OUT, "cut short by the time limit"))
+    for status, what in kinds:
         some = [m for m in run.measurements if m.status == status]
         if some:
             names = ", ".join(_name(run, m) for m in some[:4]) + (" …" if len(some) > 4 else "")
             lines.append(f"{len(some)} of {total} cases {'is' if len(some) == 1 else 'are'} {what}: {names}.")
-    busy = [m for m in run.measurements if m.status not in (NOISY, TIMED_OUT) and m.noise > BUSY]
+    busy = [m for m in run.measurements if m.status == CONVERGED and m.noise > BUSY]
     if busy and run.kind != "training":
         names = ", ".join(_name(run, m) for m in busy[:4]) + (" …" if len(busy) > 4 else "")
         lines.append(f"Samples scatter widely (the machine was probably busy) at {names}.")
+    for flag in dict.fromkeys(flag for m in run.measurements for flag in m.flags):
+        names = [_name(run, m) for m in run.measurements if flag in m.flags]
+        lines.append(f"{', '.join(names[:3])}{' …' if len(names) > 3 else ''}: {flag}")
+    if run.environment.variables.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") not in ("", "0"):
+        lines.append("PYTORCH_ENABLE_MPS_FALLBACK is set: operators that MPS lacks run on the CPU unseen.")
     if run.environment.translated:
         lines.append("This Python is an Intel build run by Rosetta; everything on the CPU is slower than it need be.")
     return lines

@@ -8,9 +8,9 @@ from fakes import ENVIRONMENT, measurement, sweep
 from streamlit.testing.v1 import AppTest
 
 from bench.cases import Case
-from bench.results import Failure, Learning, Run
+from bench.results import WRONG, Check, Failure, Learning, Run
 from bench.runner import Curve, State
-from bench.ui import session
+from bench.ui import charts, session
 
 APP = str(Path(__file__).parent.parent / "app.py")
 
@@ -217,3 +217,61 @@ def test_without_pytorch_the_page_says_so():
     clean(app.run())
     assert any("PyTorch could not be loaded" in e.value for e in app.error)
     assert button(app, "run").disabled
+
+
+def test_a_wrong_answer_is_struck_out_and_never_wins(app):
+    """Eight times as fast, and wrong: no sentence, no speed-up, a cross on the chart, a reason under the verdict."""
+    right = sweep({100: {"cpu": 1e-3, "mps": 5e-4}, 200: {"cpu": 4e-3, "mps": 5e-4}})
+    check = Check(WRONG, 0.03, 1e-6, "Its result differs from the reference by 3.0 %.")
+    outcomes = [
+        replace(o, status=WRONG, reason=check.text, check=check) if (o.case.size, o.case.device) == (200, "mps") else o
+        for o in right.outcomes
+    ]
+    run = replace(right, outcomes=tuple(outcomes))
+    finished("sweep", run)
+    clean(app.run())
+    assert any(
+        "200 on MPS is struck out: its result differs from the reference by 3.0 %" in c.value for c in app.caption
+    )
+    assert app.subheader[0].value.startswith("Use MPS at all these sizes: 2.00 times")
+    assert app.dataframe[0].value["speed-up"].notna().sum() == 1
+    figure = charts.time_against_size(run, "m", [100, 200], True)
+    assert [t.name for t in figure.data] == ["CPU", "MPS", "struck out"]
+    assert list(figure.data[1].x) == [100] and list(figure.data[2].x) == [200]
+
+
+def test_the_noise_of_the_instrument_becomes_a_band(app):
+    figure = charts.speedup_against_size(sweep({100: {"cpu": 1e-3, "mps": 5e-4}}), "m", [100], True, band=1.05)
+    (band, _line) = figure.layout.shapes
+    assert (band.y0, band.y1) == (1 / 1.05, 1.05)
+
+
+def test_the_article_page_tells_the_claim_and_replays(app):
+    page = visit(app, "article")
+    assert any("14 times as fast" in m.value for m in page.markdown)
+    page.selectbox(key="data").set_value("synthetic")
+    page.pills(key="models").set_value(["mlp"])
+    page.number_input(key="images").set_value(600)
+    clean(page.run())
+    assert button(page, "run").label.startswith("Replay · about")
+    clean(button(page, "run").click().run())
+    snapshot = session.runner().join(180)
+    assert snapshot.state is State.DONE, snapshot.details
+    clean(page.run())
+    table = page.dataframe[0].value
+    assert len(table) == (9 + 2) * len(snapshot.usable) and (table["off by"] > 0).all()
+    assert len(page.get("plotly_chart")) == 2
+
+
+def test_a_device_is_measured_against_itself_from_the_page(app):
+    finished("sweep", sweep({100: {"cpu": 1e-5, "mps": 1e-4}}))
+    app.segmented_control(key="sizes").set_value("range")
+    app.segmented_control(key="effort").set_value("quick")
+    clean(app.run())
+    app.select_slider(key="range").set_value((16, 64))
+    app.number_input(key="count").set_value(2)
+    clean(app.run())
+    clean(button(app, "itself").click().run())
+    assert session.runner().join(60).state is State.DONE
+    clean(app.run())
+    assert any("against itself:" in m.value for m in app.markdown)

@@ -31,6 +31,7 @@ def time_against_size(
         points = _points(run, device)
         mids = [m.median_s for m in points]
         _line(figure, device, run.label(device), [m.case.size for m in points], mids, [_hover(run, m) for m in points])
+    _struck_out(figure, run)
     if current and current[1]:
         case, samples = current
         figure.add_scatter(
@@ -43,14 +44,19 @@ def time_against_size(
     return finished(figure, run)
 
 
-def speedup_against_size(run: Run, axis: str, planned: Sequence[int], log: bool) -> go.Figure:
-    """How many times faster than the CPU, with its interval; the line at 1 is equality."""
+def speedup_against_size(run: Run, axis: str, planned: Sequence[int], log: bool, band: float = 1.0) -> go.Figure:
+    """How many times faster than the CPU, with its interval; the line at 1 is equality.
+
+    ``band`` is the factor by which a device differed from itself: inside it a speed-up means nothing.
+    """
     figure = go.Figure()
     for device in run.devices:
         points = [(m, s) for m in _points(run, device) if (s := run.speedup(m))]
         if points:
             sizes, hover = [m.case.size for m, _ in points], [_hover(run, m) for m, _ in points]
             _line(figure, device, run.label(device), sizes, [s for _, s in points], hover)
+    if band > 1:
+        figure.add_hrect(y0=1 / band, y1=band, fillcolor="#888", opacity=0.2, line_width=0)
     figure.add_hline(y=1, line_dash="dash", line_color="#888", annotation_text="as fast as the CPU")
     size_axis(figure, axis, planned, log)
     figure.update_yaxes(title="times as fast as the CPU", type="log" if log else "linear", ticksuffix=" ×")
@@ -124,7 +130,20 @@ def phases_of_a_step(run: Run) -> go.Figure:
 
 
 def _points(run: Run, device: str) -> list[Measurement]:
-    return sorted((m for m in run.measurements if m.case.device == device), key=lambda m: m.case.size)
+    """What may be believed; the rest is struck out."""
+    return sorted((m for m in run.measurements if m.case.device == device and m.believed), key=lambda m: m.case.size)
+
+
+def _struck_out(figure: go.Figure, run: Run) -> None:
+    """Wrong and impossible cases: a cross in the device's colour, on no line, with the reason."""
+    wrong = [m for m in run.measurements if not m.believed]
+    if wrong:
+        figure.add_scatter(
+            x=[m.case.size for m in wrong], y=[m.median_s.value for m in wrong], mode="markers", name="struck out",
+            marker={"symbol": "x", "size": 12, "color": [COLORS.get(m.case.device, "#888") for m in wrong]},
+            customdata=[f"{run.label(m.case.device)}: {m.reason}" for m in wrong],
+            hovertemplate="<b>%{x}</b>, struck out<br>%{customdata}<extra></extra>",
+        )  # fmt: skip
 
 
 def _line(figure, device: str, label: str, sizes, estimates: Sequence[stats.Estimate], hover: list[str]) -> None:
@@ -152,7 +171,7 @@ def _hover(run: Run, m: Measurement, more: str = "") -> str:
     if speedup:
         low, high = significant(speedup.low), significant(speedup.high)
         lines.append(f"{significant(speedup.value)} times as fast as the CPU ({low} to {high})")
-    lines += [line for line in (more, m.reason) if line]
+    lines += [line for line in (more, m.reason, *m.flags) if line]
     return "<br>".join(lines)
 
 

@@ -10,6 +10,10 @@ from bench.runner import Job, Snapshot, State
 from bench.ui.session import drawing, runner
 from bench.units import duration
 
+NAMES = {
+    "sweep": "A sweep", "training": "A training", "replay": "The replay of the article",
+    "aa": "A device against itself", "download": "A download",
+}  # fmt: skip
 REDRAW_S = 1.0  # more often would cost the measuring time; see gate.py
 
 
@@ -51,7 +55,7 @@ def _panel(kind: str, draw: Callable[[Snapshot], None]) -> None:
         if snapshot.kind == kind:
             draw(snapshot)
         else:
-            st.info(f"A {snapshot.kind} is running, started on another page; one thing is measured at a time.")
+            st.info(f"{NAMES[snapshot.kind]} is running; one thing is measured at a time.", icon=":material/info:")
 
 
 def _progress(snapshot: Snapshot) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from statistics import median
 
 import pandas as pd
 import streamlit as st
@@ -23,6 +24,8 @@ SWEEP = {  # column: how it is shown, what it means
     "compute": ("FLOP/s", "Floating-point operations a second."),
     "traffic": ("B/s", "Least memory traffic a second: every input read once, every output written once."),
     "to queue": ("s", "Time until the call had been queued: what a clock shows that doesn't wait for the device."),
+    "device clock": ("s", "One call by the device's own events, where it has them."),
+    "error": ("%", "Largest difference from float64, relative to the magnitudes summed."),
     "first call": ("s", "The very first call, with compilation and allocation; part of no other figure."),
 }
 RECAP = {
@@ -82,8 +85,10 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
     return row | {
         "median": mid.value, "low": mid.low, "high": mid.high, "speed-up": speedup and speedup.value,
         "noise": outcome.noise, "compute": outcome.flops_per_s.value, "traffic": outcome.bytes_per_s.value,
-        "to queue": sorted(outcome.dispatch_s)[len(outcome.dispatch_s) // 2] if outcome.dispatch_s else None,
-        "first call": outcome.first_call_s, "samples": len(outcome.samples_s), "note": outcome.reason,
+        "to queue": median(outcome.dispatch_s) if outcome.dispatch_s else None,
+        "device clock": median(outcome.events_s) if outcome.events_s else None,
+        "error": outcome.check and outcome.check.error, "first call": outcome.first_call_s,
+        "samples": len(outcome.samples_s), "note": " ".join((outcome.reason, *outcome.flags)).strip(),
     }  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
 from bench import stats, verdict
-from bench.cases import SweepPlan
+from bench.cases import SweepPlan, again
 from bench.estimate import describe, sweep_outlook
 from bench.registry import OPERATIONS
 from bench.results import REFERENCE, Run
@@ -21,7 +22,7 @@ from bench.ui.notices import about_devices, about_run
 from bench.ui.session import load_torch, runner
 from bench.units import count, duration, size
 
-KIND = "sweep"
+KIND, NOISE = "sweep", "aa"
 
 
 def show() -> None:
@@ -47,6 +48,34 @@ def show() -> None:
     show_end(last)
     if last.run and last.run.outcomes:
         _results(last.run)
+        _instrument(plan)
+
+
+def _instrument(plan: SweepPlan | None) -> None:
+    """A device against itself: how large a difference means nothing."""
+    with st.expander("How good is the instrument itself?", icon=":material/balance:"):
+        st.markdown(
+            "Measures one device against itself, as if it were two. Whatever difference shows is the instrument's own "
+            "noise on this machine now; it becomes a grey band in the speed-up chart."
+        )
+        if plan and not runner().snapshot.active:
+            device = plan.devices[-1]
+            twice = replace(plan, devices=(device, again(device)))
+            st.button(
+                "Measure it against itself", key="itself", icon=":material/balance:", on_click=runner().start,
+                args=(partial(measure, twice), NOISE, twice.cases),
+            )  # fmt: skip
+        last = runner().last(NOISE)
+        if last and last.run and not last.active:
+            for sentence in verdict.of_noise(last.run):
+                st.markdown(f"**{sentence}**")
+
+
+def _band(run: Run) -> float:
+    """The noise found last, if it was of the same operation; 1 is none."""
+    last = runner().last(NOISE)
+    same = last and last.run and last.run.settings["operation"] == run.settings["operation"]
+    return verdict.noise_band(last.run) if same else 1.0
 
 
 def _button(plan: SweepPlan | None, snapshot: Snapshot) -> None:
@@ -98,7 +127,7 @@ def _results(run: Run) -> None:
         st.plotly_chart(figure, key="chart time", config=chart_config("time"), alt=_alt(run))
     if "Speed-up" in tabs:
         with tabs["Speed-up"]:
-            figure = charts.speedup_against_size(run, axis, sizes, log)
+            figure = charts.speedup_against_size(run, axis, sizes, log, _band(run))
             alt = "How many times as fast as the CPU, against size, with 95 % intervals."
             st.plotly_chart(figure, key="chart speed-up", config=chart_config("speed-up"), alt=alt)
     with tabs["Rate"]:
