@@ -122,6 +122,24 @@ def test_without_a_crossing_none_is_found():
         assert fit.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *data) == []
 
 
+def test_a_crossing_on_the_cliff_between_two_sizes_lies_in_its_interval():
+    """The hardest place: the cache ends between two measured sizes, no form is quite right, and there they cross."""
+    random, pairs = np.random.default_rng(11), []
+    cpu, mps = Machine(2e-6, 2e10, 8e6, 6e10, 5.6), Machine(6e-5, 8e10)
+    (truth,) = true_crossings(cpu, mps, ARTICLE_SIZES)
+    for _ in range(25):
+        data = sweep(random, (cpu, mps), ARTICLE_SIZES, rounds=5, within=0.01, between=0.01)
+        pairs += [(c.size, truth) for c in fit.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *data)]
+    assert len(pairs) == 25
+    assert covered(pairs) >= 0.92
+
+
+def test_a_device_without_a_cache_is_seldom_given_one():
+    random, plain = np.random.default_rng(12), Machine(3e-6, 5e10)
+    curves = [fit.fit_curve(moved(GEOMETRIC), *sweep(random, (plain,), GEOMETRIC, within=0.05)) for _ in range(25)]
+    assert sum(c.knee is not None for c in curves) <= 1
+
+
 def test_equal_devices_do_not_cross():
     random = np.random.default_rng(4)
     same = Machine(2e-6, 2e10)
