@@ -66,7 +66,7 @@ class Budget:
 
 
 EFFORTS = {
-    "quick": Budget("quick", 0.05, 5, 8, 0.04, 0.1, 2e-3, 10.0),
+    "quick": Budget("quick", 0.05, 6, 9, 0.04, 0.1, 2e-3, 10.0),
     "standard": Budget("standard", 0.02, 8, 20, 0.06, 0.25, 4e-3, 30.0),
     "thorough": Budget("thorough", 0.01, 12, 40, 0.15, 0.5, 8e-3, 120.0),
 }

@@ -164,6 +164,7 @@ def _stream(url: str, limit: int, timeout_s: float) -> Iterator[tuple[bytes, int
         reason = failure.reason if type(failure) is error.URLError else failure
         why = f"the connection to {host} failed ({str(reason)!r:.90}), check the network and the proxy"
         if isinstance(reason, error.HTTPError):
+            reason.close()  # it is the open answer, too
             why = f"{host} refused the file (HTTP {reason.code})"
         elif isinstance(reason, ssl.SSLCertVerificationError):
             remedy = "set SSL_CERT_FILE, or on macOS run Python's “Install Certificates.command”"
@@ -293,7 +294,6 @@ def _synthetic() -> tuple[str, str, list[np.ndarray]]:
     # Random 5×5 grids, interpolated to 28×28, are smooth; 95 + 95 + 63 < 256, and 96 off leaves dark ground.
     grow = np.array([np.interp(np.linspace(0, 4, SIDE), range(5), row) for row in np.eye(5)])
     smooth = np.rint(grow.T @ (grids.reshape(74, 5, 5) * (95 / 255)) @ grow).astype(np.uint8)
-    y = y % CLASSES
-    x = smooth[:CLASSES][y] + smooth[CLASSES:][other % 64] + (noise >> 2).reshape(-1, SIDE, SIDE)
-    x, label = np.maximum(x, 96) - 96, f"{SOURCES[SYNTHETIC]}, made from a fixed seed"
+    x = smooth[y % CLASSES] + smooth[CLASSES:][other % 64] + (noise >> 2).reshape(-1, SIDE, SIDE)
+    x, y, label = np.maximum(x, 96) - 96, y % CLASSES, f"{SOURCES[SYNTHETIC]}, made from a fixed seed"
     return SYNTHETIC, label, [x[:60_000], y[:60_000], x[60_000:], y[60_000:]]

@@ -31,6 +31,7 @@ class Environment:
     python: str
     torch: str
     blas: str
+    float32_matmul: str  # PyTorch's setting: "highest" is float32, "high" and "medium" may use less
     threads: int  # PyTorch's intra-op threads, read in the thread that measures
     power: str  # "mains", "battery" or "unknown"
     load: float | None  # processes wanting a core over the last minute; None where there is no such figure
@@ -68,6 +69,7 @@ def capture_environment(devices: Mapping[str, str]) -> Environment:
         python=platform.python_version(),
         torch=torch.__version__,
         blas=_blas(torch.__config__.show()),
+        float32_matmul=torch.get_float32_matmul_precision(),
         threads=torch.get_num_threads(),
         power=_power(),
         load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import platformdirs
-
 VARIABLE = "BENCH_HOME"
 
 
@@ -14,4 +12,8 @@ def bench_home() -> Path:
     The folder is not created here: whoever writes into it makes it, and says so when that fails.
     """
     named = os.environ.get(VARIABLE)
-    return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("cpu-vs-mps", appauthor=False))
+    if named:
+        return Path(named).expanduser()
+    import platformdirs  # a machine that only measures may lack it
+
+    return Path(platformdirs.user_data_dir("cpu-vs-mps", appauthor=False))

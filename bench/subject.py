@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 LONG_STEP_S = 0.2  # a step that long needs no waking before it
 OTHERS_SHARE = 0.5  # of one core, taken by other programs during a round: then it is measured again
+TICK_S = 0.02  # system times advance in ticks, each core's on its own: so far they may be off, times the root of cores
 MOST_REPEATS = 0.5  # of the rounds; a machine that is never quiet is measured as it is, and said to be busy
-COUNTABLE_S = 0.05  # system times have a resolution of 10 ms: shorter rounds can't be judged
+COUNTABLE_S = 0.05  # shorter rounds can't be judged
 
 
 @dataclass
@@ -66,7 +68,8 @@ class Subject:
                 lasted = timing.clock() - start
                 busy = control.gate.others_s() - busy
                 kept = [b for b in taken if not control.gate.disturbed(b.start, b.end)]
-                noisy = lasted >= COUNTABLE_S and busy > OTHERS_SHARE * lasted
+                allowed = OTHERS_SHARE * lasted + TICK_S * (os.cpu_count() or 1) ** 0.5
+                noisy = lasted >= COUNTABLE_S and busy > allowed
             self.disturbed += len(taken) - len(kept)
             if kept and not (noisy and self.repeats < MOST_REPEATS * budget.min_rounds):
                 break

@@ -13,7 +13,9 @@ from bench.results import CONVERGED, RIGHT, Check, Failure, Measurement, Run
 
 ENVIRONMENT = Environment(
     captured_at="2026-01-01T00:00:00+00:00", platform="macOS-15.1", chip="Apple M1 Pro", machine="arm64",
-    translated=False, cores=10, memory_bytes=16 * 2**30, python="3.12.1", torch="2.9.0", blas="accelerate", threads=8,
+    translated=False,
+    cores=10, memory_bytes=16 * 2**30, python="3.12.1", torch="2.9.0", blas="accelerate", float32_matmul="highest",
+    threads=8,
     power="mains", load=1.5, devices={"cpu": "Apple M1 Pro", "mps": "Apple M1 Pro"}, variables={},
 )  # fmt: skip
 

@@ -154,6 +154,20 @@ def test_frozen_weights_are_wrong(images, network, fresh):
     assert found.verdict == WRONG and "weights did not move" in found.text
 
 
+def test_tf32_in_convolutions_is_named_where_pytorch_uses_it_and_wrong_elsewhere(images, monkeypatch):
+    """Its gradients scatter by some per cent around the right ones, but are not longer or shorter."""
+
+    def scatter(grad):
+        noise = torch.randn(grad.shape, generator=torch.Generator().manual_seed(1))
+        return grad + 0.02 * grad.norm() * noise / noise.norm()
+
+    for name, verdict in (("cuda", REDUCED), ("cpu", WRONG)):
+        student, index = learner(images, "convnet")
+        next(student.net.parameters()).register_hook(scatter)
+        monkeypatch.setattr(student.device, "name", name)
+        assert check_step(NETWORKS["convnet"], student, index, fresh=True).verdict == verdict
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_wrong_loss_is_wrong(images, network, monkeypatch):
     student, index = learner(images, network)
