@@ -5,7 +5,7 @@ Layers; a module imports only from the rows above its own::
     home  stats  units  timing  registry
     data  datasets  ops  models  cases  environment  gate  fit
     results  estimate  devices
-    learner  runner  export  guards
+    learner  runner  export  guards  analysis
     verify  subject
     sweep  training  download  verdict
     replay

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 
-from bench import stats
+from bench import analysis, stats
+from bench.analysis import Portrait
+from bench.fit import Crossing
 from bench.registry import NETWORKS, OPERATIONS
 from bench.results import BUSY, CONVERGED, NOISY, REFERENCE, TIMED_OUT, UNVERIFIED, Measurement, Run
 from bench.units import count, significant
@@ -19,8 +22,9 @@ def judge(speedup: stats.Estimate) -> str:
     return SLOWER if speedup.high < 1 else OPEN
 
 
-def of_sweep(run: Run) -> list[str]:
+def of_sweep(run: Run, portraits: Mapping[str, Portrait] | None = None) -> list[str]:
     """A sentence for each accelerator; empty if there is nothing to compare."""
+    portraits = analysis.portraits(run) if portraits is None else portraits
     axis = OPERATIONS[str(run.settings["operation"])].axis
     sentences = []
     for device in run.devices:
@@ -29,11 +33,14 @@ def of_sweep(run: Run) -> list[str]:
             key=lambda point: point[0],
         )
         if device != REFERENCE and points:
-            sentences.append(_sweep_sentence(run.label(device), axis, points))
+            crossings = portraits[device].crossings if device in portraits else ()
+            sentences.append(_sweep_sentence(run.label(device), axis, points, crossings))
     return sentences
 
 
-def _sweep_sentence(label: str, axis: str, points: list[tuple[int, stats.Estimate]]) -> str:
+def _sweep_sentence(
+    label: str, axis: str, points: list[tuple[int, stats.Estimate]], crossings: Sequence[Crossing]
+) -> str:
     verdicts = [judge(speedup) for _, speedup in points]
     last, at_last = points[-1]
     undecided = [count(n) for (n, _), verdict in zip(points, verdicts, strict=True) if verdict == OPEN]
@@ -42,6 +49,12 @@ def _sweep_sentence(label: str, axis: str, points: list[tuple[int, stats.Estimat
     if not decided:
         return f"{label} and the CPU can't be told apart at any of these sizes."
     changes = [(a, b) for a, b in itertools.pairwise(decided) if a[1] != b[1]]
+    if len(crossings) == 1 and len(changes) == 1:
+        size = crossings[0].size
+        around = f"{axis} ≈ {_round(size.value)} ({_round(size.low)} to {_round(size.high)})"
+        if crossings[0].candidate_wins:
+            return f"Up to {around} use the CPU, above it {label}: {_times(at_last)} as fast at {count(last)}.{doubt}"
+        return f"Up to {around} use {label}, above it the CPU.{doubt}"
     if len(changes) > 1:
         better = ", ".join(count(n) for n, verdict in decided if verdict == FASTER)
         return f"The two change places more than once: {label} is faster at {axis} = {better}.{doubt}"
@@ -139,6 +152,11 @@ def _name(run: Run, m: Measurement) -> str:
 def _seconds(m: Measurement) -> str:
     epochs = m.learning.epochs_s
     return f"{significant(sum(epochs) / len(epochs))} s"
+
+
+def _round(size: float) -> str:
+    """A fitted size, to three digits."""
+    return count(round(float(f"{size:.2e}")))
 
 
 def _times(speedup: stats.Estimate) -> str:

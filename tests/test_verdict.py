@@ -16,15 +16,16 @@ def points(**speedups):
 @pytest.mark.parametrize(
     ("speedups", "sentence"),
     [({"n100": 0.1, "n1500": 0.5, "n2000": 2, "n3000": 4},
-      "Up to m = 1\u202f500 use the CPU; from 2\u202f000 MPS, 4.00 times (4.00 to 4.00) as fast at 3\u202f000."),
+      "Up to m ≈ 1\u202f730 (1\u202f500 to 2\u202f000) use the CPU, above it MPS: 4.00 times (4.00 to 4.00) as fast "
+      "at 3\u202f000."),
      ({"n100": 2, "n200": 4}, "Use MPS at all these sizes: 4.00 times (4.00 to 4.00) as fast as the CPU at m = 200."),
      ({"n100": 0.1, "n200": 0.5}, "Use the CPU at all these sizes: even at m = 200, where MPS comes closest, "
                                   "the CPU is 2.00 times (2.00 to 2.00) as fast."),
-     ({"n100": 2, "n200": 0.5}, "Up to m = 100 use MPS; from 200 the CPU."),
+     ({"n100": 2, "n200": 0.5}, "Up to m ≈ 141 (100 to 200) use MPS, above it the CPU."),
      ({"n100": 2, "n200": 0.5, "n300": 2}, "The two change places more than once: MPS is faster at m = 100, 300."),
      ({"n100": 1.0}, "MPS and the CPU can't be told apart at any of these sizes."),
-     ({"n100": 0.5, "n200": 1.0, "n300": 2}, "Up to m = 100 use the CPU; from 300 MPS, 2.00 times (2.00 to 2.00) "
-                                             "as fast at 300. Undecided at m = 200.")],
+     ({"n100": 0.5, "n200": 1.0, "n300": 2}, "Up to m ≈ 200 (100 to 300) use the CPU, above it MPS: 2.00 times "
+                                             "(2.00 to 2.00) as fast at 300. Undecided at m = 200.")],
 )  # fmt: skip
 def test_which_device_from_which_size(speedups, sentence):
     assert verdict.of_sweep(sweep(points(**speedups))) == [sentence]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from bench import stats
 from bench.cases import Case
+from bench.fit import Crossing
 from bench.registry import NETWORKS
 from bench.results import Measurement, Run
 from bench.runner import Curve
@@ -23,15 +25,19 @@ STRIP = 300  # samples shown of the case being measured
 
 def time_against_size(
     run: Run, axis: str, planned: Sequence[int], log: bool,
-    current: tuple[Case, tuple[float, ...]] | None = None,
+    current: tuple[Case, tuple[float, ...]] | None = None, crossings: Sequence[Crossing] = (),
 ) -> go.Figure:  # fmt: skip
-    """Median time a call against size, one line a device, 95 % intervals; ``current`` is shown hollow."""
+    """Median time a call against size, one line a device, 95 % intervals.
+
+    ``current`` is the case being measured, shown hollow; ``crossings`` are marked with their intervals.
+    """
     figure = go.Figure()
     for device in run.devices:
         points = _points(run, device)
         mids = [m.median_s for m in points]
         _line(figure, device, run.label(device), [m.case.size for m in points], mids, [_hover(run, m) for m in points])
     _struck_out(figure, run)
+    _mark(figure, crossings, log)
     if current and current[1]:
         case, samples = current
         figure.add_scatter(
@@ -44,7 +50,9 @@ def time_against_size(
     return finished(figure, run)
 
 
-def speedup_against_size(run: Run, axis: str, planned: Sequence[int], log: bool, band: float = 1.0) -> go.Figure:
+def speedup_against_size(
+    run: Run, axis: str, planned: Sequence[int], log: bool, band: float = 1.0, crossings: Sequence[Crossing] = ()
+) -> go.Figure:
     """How many times faster than the CPU, with its interval; the line at 1 is equality.
 
     ``band`` is the factor by which a device differed from itself: inside it a speed-up means nothing.
@@ -57,7 +65,8 @@ def speedup_against_size(run: Run, axis: str, planned: Sequence[int], log: bool,
             _line(figure, device, run.label(device), sizes, [s for _, s in points], hover)
     if band > 1:
         figure.add_hrect(y0=1 / band, y1=band, fillcolor="#888", opacity=0.2, line_width=0)
-    figure.add_hline(y=1, line_dash="dash", line_color="#888", annotation_text="as fast as the CPU")
+    equality(figure, log)
+    _mark(figure, crossings, log)
     size_axis(figure, axis, planned, log)
     figure.update_yaxes(title="times as fast as the CPU", type="log" if log else "linear", ticksuffix=" ×")
     return finished(figure, run)
@@ -134,6 +143,27 @@ def _points(run: Run, device: str) -> list[Measurement]:
     return sorted((m for m in run.measurements if m.case.device == device and m.believed), key=lambda m: m.case.size)
 
 
+def equality(figure: go.Figure, log: bool) -> None:
+    """The line at which a speed-up is none."""
+    figure.add_hline(y=1, line_dash="dash", line_color="#888")
+    figure.add_annotation(
+        text="as fast as the CPU", x=1, xref="paper", xanchor="right", y=0 if log else 1, yanchor="bottom",
+        showarrow=False, font={"color": "#888"},
+    )  # fmt: skip
+
+
+def _mark(figure: go.Figure, crossings: Sequence[Crossing], log: bool) -> None:
+    """Crossovers as vertical bands from one end of the interval to the other."""
+    for crossing in crossings:
+        low, value, high = crossing.size.low, crossing.size.value, crossing.size.high
+        figure.add_vrect(x0=low, x1=high, fillcolor="#888", opacity=0.15, line_width=0)
+        figure.add_vline(x=value, line_dash="dot", line_color="#888")
+        figure.add_annotation(  # on a log axis a text goes by the logarithm, a line by the value
+            text="crossover", x=math.log10(value) if log else value, y=0, yref="paper", xanchor="left", yanchor="bottom",
+            showarrow=False, font={"color": "#888"},
+        )  # fmt: skip
+
+
 def _struck_out(figure: go.Figure, run: Run) -> None:
     """Wrong and impossible cases: a cross in the device's colour, on no line, with the reason."""
     wrong = [m for m in run.measurements if not m.believed]
@@ -179,8 +209,6 @@ def size_axis(figure: go.Figure, axis: str, planned: Sequence[int], log: bool) -
     """From the first planned size to the last, from the start, so that nothing jumps as points arrive."""
     low, high = min(planned), max(planned)
     if log:
-        import math
-
         pad = 0.05 * max(math.log10(high / low), 0.5)
         limits = [math.log10(low) - pad, math.log10(high) + pad]
     else:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from bench.registry import NETWORKS
 from bench.replay import published, readings
 from bench.results import Run
-from bench.ui.charts import COLORS, finished, size_axis, time_axis
+from bench.ui.charts import COLORS, equality, finished, size_axis, time_axis
 from bench.units import si, significant
 
 MODES = {"train": "training", "infer": "inference"}
@@ -58,7 +58,7 @@ def published_speedups() -> go.Figure:
         marker={"color": "rgba(0, 114, 178, 0.25)", "line": {"color": COLORS["mps"], "width": 1}},
         hovertemplate="%{x}: published %{y:.2f} times<extra></extra>",
     )  # fmt: skip
-    figure.add_hline(y=1, line_dash="dash", line_color="#888", annotation_text="as fast as the CPU")
+    equality(figure, False)
     figure.update_yaxes(title="published: times as fast as the CPU")
     figure.update_layout(height=340, margin={"t": 20}, showlegend=False)
     return figure

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
-from bench import stats, verdict
+from bench import verdict
+from bench.analysis import Portrait, portraits
 from bench.cases import SweepPlan, again
 from bench.estimate import describe, sweep_outlook
+from bench.export import to_json
 from bench.registry import OPERATIONS
 from bench.results import REFERENCE, Run
 from bench.runner import Snapshot
@@ -20,7 +23,7 @@ from bench.ui.downloads import chart_config, show_downloads
 from bench.ui.live import follow, show_end, start_or_stop
 from bench.ui.notices import about_devices, about_run
 from bench.ui.session import load_torch, runner
-from bench.units import count, duration, size
+from bench.units import count, duration, si, significant, size
 
 KIND, NOISE = "sweep", "aa"
 
@@ -109,7 +112,9 @@ def _draw(snapshot: Snapshot) -> None:
 
 def _results(run: Run) -> None:
     """When it is over."""
-    for sentence in verdict.of_sweep(run):
+    found = _portraits(to_json(run), run)
+    crossings = [crossing for portrait in found.values() for crossing in portrait.crossings]
+    for sentence in verdict.of_sweep(run, found):
         st.subheader(sentence, anchor=False)
     about_run(run)
     for line in verdict.doubts(run):
@@ -117,17 +122,17 @@ def _results(run: Run) -> None:
     tables.failures(run)
     if not run.measurements:
         return
-    _figures(run)
+    _figures(run, found)
     axis, sizes = _axis(run), _sizes(run)
     names = ["Time", "Rate", "Table"] if run.devices == (REFERENCE,) else ["Time", "Speed-up", "Rate", "Table"]
     tabs = dict(zip(names, st.tabs(names), strict=True))
     with tabs["Time"]:
         log = _log()
-        figure = charts.time_against_size(run, axis, sizes, log)
+        figure = charts.time_against_size(run, axis, sizes, log, crossings=crossings)
         st.plotly_chart(figure, key="chart time", config=chart_config("time"), alt=_alt(run))
     if "Speed-up" in tabs:
         with tabs["Speed-up"]:
-            figure = charts.speedup_against_size(run, axis, sizes, log, _band(run))
+            figure = charts.speedup_against_size(run, axis, sizes, log, _band(run), crossings)
             alt = "How many times as fast as the CPU, against size, with 95 % intervals."
             st.plotly_chart(figure, key="chart speed-up", config=chart_config("speed-up"), alt=alt)
     with tabs["Rate"]:
@@ -140,27 +145,46 @@ def _results(run: Run) -> None:
     with tabs["Table"]:
         tables.sweep_table(run, axis)
     title = f"{OPERATIONS[str(run.settings['operation'])].title}: time per call against {axis}"
-    show_downloads(run, lambda: charts.time_against_size(run, axis, sizes, log), title)
+    show_downloads(run, lambda: charts.time_against_size(run, axis, sizes, log, crossings=crossings), title)
 
 
-def _figures(run: Run) -> None:
-    """The largest size in figures."""
+@st.cache_data(max_entries=20, show_spinner=False)
+def _portraits(record: str, _run: Run) -> dict[str, Portrait]:
+    """Fitting takes a moment: once for a run, which its record identifies."""
+    return portraits(_run)
+
+
+def _figures(run: Run, found: dict[str, Portrait]) -> None:
+    """Each device in figures: at the largest size, to start a call, and moving data."""
     largest = max(m.case.size for m in run.measurements)
-    at_largest = [m for m in run.measurements if m.case.size == largest]
-    for column, m in zip(st.columns(len(at_largest)), at_largest, strict=True):
-        mid = m.median_s.scaled(1e6)
-        speedup = run.speedup(m)
-        column.metric(
-            f"{run.label(m.case.device)} at {_axis(run)} = {count(largest)}", _time(m.median_s),
-            f"{speedup.value:.3g} times the CPU's speed" if speedup else None, delta_arrow="off", delta_color="off",
-            help=f"Median wall time of one call; 95 % interval {mid.low:.4g} to {mid.high:.4g} µs.",
-        )  # fmt: skip
+    for device, portrait in found.items():
+        m = next((m for m in run.measurements if (m.case.size, m.case.device) == (largest, device)), None)
+        curve = portrait.curve
+        with st.container(horizontal=True):
+            if m and m.believed:
+                _figure(
+                    f"{run.label(device)} at {_axis(run)} = {count(largest)}", m.median_s, "s",
+                    "Median wall time of one call, with the device waited for.", run.speedup(m),
+                )  # fmt: skip
+            if curve and curve.describes:
+                _figure(
+                    f"{run.label(device)}: overhead", curve.t0, "s",
+                    "What every call takes however small, from a curve fitted to all sizes: the dispatch overhead.",
+                )  # fmt: skip
+                _figure(
+                    f"{run.label(device)}: bandwidth", curve.bandwidth, "B/s",
+                    "Bytes of numbers moved a second at large sizes, from the same curve.",
+                )  # fmt: skip
 
 
-def _time(estimate: stats.Estimate) -> str:
-    from bench.units import si
-
-    return si(estimate.value, "s")
+def _figure(
+    name: str, estimate: stats.Estimate, unit: str, meaning: str, speedup: stats.Estimate | None = None
+) -> None:
+    low, high = si(estimate.low, unit), si(estimate.high, unit) if math.isfinite(estimate.high) else "no limit"
+    st.metric(
+        name, si(estimate.value, unit), f"{significant(speedup.value)} times the CPU's speed" if speedup else None,
+        delta_arrow="off", delta_color="off", help=f"{meaning} 95 % interval: {low} to {high}.", border=True,
+    )  # fmt: skip
 
 
 def _log() -> bool:
