@@ -159,8 +159,8 @@ def _mark(figure: go.Figure, crossings: Sequence[Crossing], log: bool) -> None:
         figure.add_vrect(x0=low, x1=high, fillcolor="#888", opacity=0.15, line_width=0)
         figure.add_vline(x=value, line_dash="dot", line_color="#888")
         figure.add_annotation(  # on a log axis a text goes by the logarithm, a line by the value
-            text="crossover", x=math.log10(value) if log else value, y=0, yref="paper", xanchor="left", yanchor="bottom",
-            showarrow=False, font={"color": "#888"},
+            text="crossover", x=math.log10(value) if log else value, y=0, yref="paper", xanchor="left",
+            yanchor="bottom", showarrow=False, font={"color": "#888"},
         )  # fmt: skip
 
 

@@ -177,9 +177,7 @@ def _figures(run: Run, found: dict[str, Portrait]) -> None:
                 )  # fmt: skip
 
 
-def _figure(
-    name: str, estimate: stats.Estimate, unit: str, meaning: str, speedup: stats.Estimate | None = None
-) -> None:
+def _figure(name: str, estimate: Estimate, unit: str, meaning: str, speedup: Estimate | None = None) -> None:
     low, high = si(estimate.low, unit), si(estimate.high, unit) if math.isfinite(estimate.high) else "no limit"
     st.metric(
         name, si(estimate.value, unit), f"{significant(speedup.value)} times the CPU's speed" if speedup else None,
