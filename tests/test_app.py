@@ -71,7 +71,7 @@ def test_absent_devices_are_listed_with_their_reasons(app):
 
 def test_a_sweep_ends_in_a_chart_a_table_and_files(app):
     app.segmented_control(key="sizes").set_value("range")
-    app.segmented_control(key="effort").set_value("quick")
+    app.select_slider(key="effort").set_value("quick")
     clean(app.run())
     app.select_slider(key="range").set_value((16, 64))
     app.number_input(key="count").set_value(2)
@@ -266,7 +266,7 @@ def test_the_article_page_tells_the_claim_and_replays(app):
 def test_a_device_is_measured_against_itself_from_the_page(app):
     finished("sweep", sweep({100: {"cpu": 1e-5, "mps": 1e-4}}))
     app.segmented_control(key="sizes").set_value("range")
-    app.segmented_control(key="effort").set_value("quick")
+    app.select_slider(key="effort").set_value("quick")
     clean(app.run())
     app.select_slider(key="range").set_value((16, 64))
     app.number_input(key="count").set_value(2)

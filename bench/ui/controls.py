@@ -40,9 +40,8 @@ def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
     st.caption(f"One call computes {OPERATIONS[operation].formula}.")
     sizes = _choose_sizes(OPERATIONS[operation].axis)
     devices = _choose_devices(snapshot)
-    effort = st.segmented_control(
-        "Effort", list(EFFORTS), default="standard", required=True, format_func=str.capitalize, key="effort",
-        width="stretch",
+    effort = st.select_slider(
+        "Effort", list(EFFORTS), value="standard", format_func=str.capitalize, key="effort",
         help="How precise each median has to be before the next case: its 95 % interval within 5 % (quick), "
              "2 % (standard) or 1 % (thorough) of it. Cases that don't get there are marked.",
         **REMEMBERED,

@@ -16,6 +16,7 @@ from bench.export import to_json
 from bench.registry import OPERATIONS
 from bench.results import REFERENCE, Run
 from bench.runner import Snapshot
+from bench.stats import Estimate
 from bench.sweep import measure
 from bench.ui import charts, tables
 from bench.ui.controls import choose_sweep, rates
@@ -157,15 +158,15 @@ def _portraits(record: str, _run: Run) -> dict[str, Portrait]:
 def _figures(run: Run, found: dict[str, Portrait]) -> None:
     """Each device in figures: at the largest size, to start a call, and moving data."""
     largest = max(m.case.size for m in run.measurements)
-    for device, portrait in found.items():
-        m = next((m for m in run.measurements if (m.case.size, m.case.device) == (largest, device)), None)
-        curve = portrait.curve
-        with st.container(horizontal=True):
+    with st.container(horizontal=True):
+        for device, portrait in found.items():
+            m = next((m for m in run.measurements if (m.case.size, m.case.device) == (largest, device)), None)
             if m and m.believed:
                 _figure(
                     f"{run.label(device)} at {_axis(run)} = {count(largest)}", m.median_s, "s",
                     "Median wall time of one call, with the device waited for.", run.speedup(m),
                 )  # fmt: skip
+            curve = portrait.curve
             if curve and curve.describes:
                 _figure(
                     f"{run.label(device)}: overhead", curve.t0, "s",
