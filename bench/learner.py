@@ -73,10 +73,13 @@ class Learner:
             lap("optimiser")
         return loss.detach()
 
-    def steps(self, batches: Sequence[Tensor], total: Tensor) -> None:
-        """Train on several batches, adding each image's loss to ``total`` on the device: reading it would wait."""
-        for index in batches:
-            total.add_(self.step(index), alpha=len(index))
+    def steps(self, batches: Sequence[Tensor], totals: Tensor, segment: int) -> None:
+        """Train on several batches, adding up their images' losses on the device, since reading them would wait.
+
+        ``totals`` has a place for every ``segment`` batches.
+        """
+        for i, index in enumerate(batches):
+            totals[i // segment].add_(self.step(index), alpha=len(index))
 
     def infer(self, index: Tensor, lap: Lap | None = None) -> Tensor:
         """The network's answer to the images of ``index``, (len(index), 10)."""

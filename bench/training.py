@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bench import stats, timing
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 BLOCK_S = 0.3  # a block of batches lasts about so long: often enough for a live curve and for Stop
 FEWEST_STEPS, MOST_STEPS = 5, 200  # a block: the loss is read once a block, never every batch
+POINTS = 60  # of a loss curve in an epoch, at most about
 SLOW_STEP_S = 1.0  # from there a block is a single step, so that Stop is heard
 WARM_UPS, PHASE_STEPS = 5, 12
 TARGET = 0.05  # of the median's interval; an epoch is as long as it is, so it is only reported
@@ -122,11 +124,13 @@ class _Contest:
         self._devices, self._control, self._watch = devices, control, watch
         self._outcomes: dict[Case, Outcome] = {}
         self._weights = initial_weights(self._network, plan.seed)
+        self._segment = 1  # batches whose losses make one point of a curve
 
     def measure(self) -> list[Outcome]:
         running: dict[str, _Progress] = {}
         for name, device in self._devices.items():
             self._attempt(name, lambda n=name, d=device: running.update({n: self._prepare(d)}))
+        self._share_segments(list(running.values()))
         for epoch in range(self._plan.epochs):
             for name in list(running):
                 if not self._attempt(name, lambda p=running[name], e=epoch: self._epoch(p, e)):
@@ -136,6 +140,13 @@ class _Contest:
             self._attempt(name, lambda p=progress: self._infer(p), modes=("infer",))
             self._attempt(name, lambda p=progress: self._conclude(p))
         return [self._outcomes[self._case(mode, name)] for mode in ("train", "infer") for name in self._devices]
+
+    def _share_segments(self, running: list[_Progress]) -> None:
+        """Losses are averaged over the same batches on every device, so that the curves can lie on each other."""
+        points = -(-self._plan.steps_per_epoch // POINTS)
+        self._segment = max(1, min([points, *(progress.steps for progress in running)]))
+        for progress in running:
+            progress.steps -= progress.steps % self._segment
 
     def _prepare(self, device: Device) -> _Progress:
         """Warm up and take the phases apart on a copy; then make the network that will be trained."""
@@ -173,14 +184,17 @@ class _Contest:
         before, seconds, seen, losses, blocks = sum(progress.epochs_s), 0.0, 0, 0.0, 0
         learner.wake(batches[0])  # it slept while another device had its turn
         for part in _parts(batches, progress.steps):
-            total = torch.zeros((), device=device.torch)
-            block, images = self._timed_block(lambda p=part, t=total: learner.steps(p, t), device, part)
-            loss = total.item()  # outside the clock
-            seconds, seen, losses, blocks = seconds + block, seen + images, losses + loss, blocks + 1
+            segments = [sum(map(len, some)) for some in _parts(part, self._segment)]
+            totals = torch.zeros(len(segments), device=device.torch)
+            work = partial(learner.steps, part, totals, self._segment)
+            block, images = self._timed_block(work, device, part)
+            for total, count in zip(totals.tolist(), segments, strict=True):  # read outside the clock, once a block
+                seen, losses, seconds = seen + count, losses + total, seconds + block * count / images
+                so_far = epoch * plan.images + seen
+                self._watch.extend(self._network.name, device.name, so_far, total / count, before + seconds)
+            blocks += 1
             progress.samples.append(block / images * plan.batch)
-            so_far = epoch * plan.images + seen
-            self._watch.extend(self._network.name, device.name, so_far, loss / images, before + seconds)
-            part_done = 0.9 * so_far / (plan.images * plan.epochs)
+            part_done = 0.9 * (epoch * plan.images + seen) / (plan.images * plan.epochs)
             stage = f"epoch {epoch + 1} of {plan.epochs}"
             self._watch.tell(case, stage, part_done, before + seconds, tuple(progress.samples))
         progress.rounds.append(blocks)

@@ -59,12 +59,12 @@ def test_samples_add_up_to_the_epochs(trained, network, device):
 @pytest.mark.parametrize("network", NETWORKS)
 def test_devices_do_the_same_work(trained, network):
     """Same weights, same batches: the first losses agree closely, and all devices learn."""
+    reference = measured(trained, network, "cpu").learning.losses
     for device in FOUND:
         m = measured(trained, network, device)
-        first = measured(trained, network, "cpu").learning.losses[0]
-        images, loss = m.learning.losses[0]
-        if images == first[0]:
-            assert loss == pytest.approx(first[1], rel=0.01)
+        assert [images for images, _ in m.learning.losses] == [images for images, _ in reference]
+        half = len(reference) // 2
+        assert [x for _, x in m.learning.losses[:half]] == pytest.approx([x for _, x in reference[:half]], rel=0.02)
         assert m.learning.losses[-1][0] == PLAN.epochs * PLAN.images
         assert m.learning.losses[-1][1] < m.learning.losses[0][1]
         assert m.learning.test_accuracy > 0.5

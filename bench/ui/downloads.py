@@ -12,11 +12,8 @@ from bench.export import to_csv, to_json
 from bench.results import Run
 from bench.ui.charts import provenance
 
-CAMERA = {
-    "displaylogo": False,
-    "displayModeBar": True,
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
-}
+UNNEEDED = ["select2d", "lasso2d", "autoScale2d", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d"]  # the mouse does them
+CAMERA = {"displaylogo": False, "displayModeBar": True, "modeBarButtonsToRemove": UNNEEDED}
 
 
 def chart_config(name: str) -> dict[str, object]:
