@@ -1,0 +1,42 @@
+"""What the README says can be done, can be done."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+
+from bench import models, ops, registry  # noqa: F401
+from bench.__main__ import _parser
+from bench.cases import TrainingPlan, parse_sizes
+from bench.data import draw_from
+from bench.verify import Judge
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^python -m bench (.+)$", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_understood(command):
+    options = _parser().parse_args(shlex.split(command))
+    if hasattr(options, "sizes"):
+        assert parse_sizes(options.sizes)
+    if hasattr(options, "models"):
+        TrainingPlan(tuple(options.models.split(",")), ("cpu",), options.epochs, options.batch, options.images)
+
+
+def test_there_are_commands():
+    assert {command.split()[0] for command in COMMANDS} == {"sweep", "train", "replay", "aa", "doctor"}
+
+
+def test_the_example_adds_an_operation_that_is_verified(monkeypatch):
+    monkeypatch.setattr(registry, "OPERATIONS", dict(registry.OPERATIONS))
+    (code,) = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
+    exec(code, {"operation": registry.operation, "Cost": registry.Cost, "FLOAT32": ops.FLOAT32})
+    dot = registry.OPERATIONS["dot"]
+    function, inputs = dot.build(draw_from(0), 100)
+    judge = Judge(dot, 100, function, inputs)
+    assert judge.check(lambda: function(*inputs)).verdict == "right"
+    assert judge.check(lambda: 1.01 * function(*inputs)).verdict == "wrong"
+    assert dot.cost(100).bytes_moved == sum(t.nbytes for t in (*inputs, torch.zeros(1)))
