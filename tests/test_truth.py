@@ -1,0 +1,139 @@
+"""The whole instrument against devices whose truth is known: simulated here, emulated in a process of their own."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emulator import emulated_command, emulator_environment, require_emulator
+from fakes import Machine, Watcher
+
+from bench import analysis, models, ops  # noqa: F401
+from bench.cases import EFFORTS, SweepPlan, again
+from bench.export import from_json
+from bench.results import WRONG
+from bench.sweep import measure
+from bench.verdict import OPEN, judge
+
+ROOT = Path(__file__).parent.parent
+
+
+def noisy(seconds, within, between, seed):
+    """Seconds a step that scatter from step to step, and wander: by another factor every 30 ms."""
+    rng = np.random.default_rng(seed)
+
+    def step(size, now):
+        factor = np.random.default_rng((seed, int(now / 0.03))).lognormal(0, between)
+        return seconds(size, now) * factor * rng.lognormal(0, within)
+
+    return step
+
+
+def swept(machine, monkeypatch, sizes, effort="quick"):
+    devices = machine.install(monkeypatch)
+    watcher = Watcher(devices)
+    measure(SweepPlan("fake", tuple(sizes), tuple(devices), EFFORTS[effort]), watcher)
+    return watcher.run
+
+
+def test_a_device_against_itself_differs_in_at_most_five_of_a_hundred(monkeypatch):
+    """200 sizes, noise within and between rounds: the speed-up's interval excludes 1 in at most 5 %."""
+    speeds = {name: noisy(lambda n, now: 2e-3, 0.03, 0.02, seed) for seed, name in enumerate(("cpu", again("cpu")))}
+    run = swept(Machine(speeds), monkeypatch, range(16, 216), "standard")
+    found = [run.speedup(m) for m in run.measurements if m.case.device != "cpu"]
+    assert len(found) == 200
+    assert sum(judge(speedup) != OPEN for speedup in found) <= 10
+
+
+def test_throttling_is_flagged_and_leaves_the_paired_speed_up_as_it_is(monkeypatch):
+    """The whole machine slows to 1 / 1.5 in the middle of a case; the candidate is truly 3 times as fast."""
+    machine = Machine({})
+
+    def slowing(seconds):
+        return lambda n, now: seconds * (1.5 if now > 1.05 else 1.0)
+
+    machine.speeds = {"cpu": noisy(slowing(6e-3), 0.01, 0.005, 1), "mps": noisy(slowing(2e-3), 0.01, 0.005, 2)}
+    run = swept(machine, monkeypatch, [64], "standard")
+    assert run.speedup(run.measurements[1]).value == pytest.approx(3, rel=0.05)
+    for m in run.measurements:
+        (flag,) = m.flags
+        assert "slower while it was measured" in flag and float(flag.split()[2]) == pytest.approx(1.5, rel=0.05)
+
+
+def test_the_crossover_of_a_sweep_is_the_true_one(monkeypatch):
+    """CPU: 20 GB/s. Accelerator: 150 µs to start, then 160 GB/s."""
+    truth = (150e-6 / (4 * (1 / 20e9 - 1 / 160e9))) ** 0.5
+    speeds = {
+        "cpu": noisy(lambda n, now: 2e-6 + 4 * n * n / 20e9, 0.02, 0.01, 3),
+        "mps": noisy(lambda n, now: 150e-6 + 4 * n * n / 160e9, 0.02, 0.01, 4),
+    }
+    run = swept(Machine(speeds), monkeypatch, (100, 300, 500, 750, 1000, 1500, 2000, 2500, 3000))
+    found = analysis.portraits(run)
+    (crossing,) = found["mps"].crossings
+    assert crossing.candidate_wins and crossing.size.low <= truth <= crossing.size.high
+    assert crossing.size.value == pytest.approx(truth, rel=0.1)
+    assert found["mps"].curve.t0.value == pytest.approx(150e-6, rel=0.1)
+    assert found["mps"].curve.bandwidth.value == pytest.approx(160e9, rel=0.1)
+
+
+def emulated_sweep(tmp_path, sizes, **settings):
+    """The run of a sweep on the emulated device alone, and the truth of each size, in seconds."""
+    require_emulator()
+    script, out = tmp_path / "sweep.py", tmp_path / "run.json"
+    script.write_text(
+        "import json, os, sys, emulated_mps\n"
+        "from bench.__main__ import main\n"
+        f"sizes = {sizes!r}\n"
+        "main(['sweep', '--sizes', ','.join(map(str, sizes)), '--devices', 'mps', '--out', sys.argv[1]])\n"
+        "print(json.dumps({n: emulated_mps.true_seconds('mv', n) for n in sizes}), flush=True)\n"
+        "os._exit(0)\n"
+    )
+    environment = emulator_environment() | {
+        "OMP_NUM_THREADS": "1"
+    }  # real computing must not take longer than the model
+    environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), environment["PYTHONPATH"]))
+    command = emulated_command([script, out], **settings)
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert out.exists(), done.stdout + done.stderr
+    return from_json(out.read_text()), json.loads(done.stdout.strip().splitlines()[-1])
+
+
+SLOW = {"overhead_us": 200, "bandwidth_gbs": 0.2, "gflops": 20}  # well above what the CPU needs to compute it
+
+
+def up_to_three_times(work):
+    """These compare times with a truth and want a quiet machine: a failing one may try again, twice."""
+    for attempt in range(3):
+        try:
+            return work()
+        except AssertionError:
+            if attempt == 2:
+                raise
+
+
+def test_the_emulated_devices_true_time_is_read_within_three_per_cent(tmp_path):
+    def read():
+        run, truth = emulated_sweep(tmp_path, (500, 1000, 1500), **SLOW)
+        assert run.emulated
+        for m in run.measurements:
+            assert m.median_s.value == pytest.approx(truth[str(m.case.size)], rel=0.03), m.case
+            assert np.median(m.events_s) == pytest.approx(truth[str(m.case.size)], rel=0.03), m.case
+
+    up_to_three_times(read)
+
+
+def test_a_wrong_device_is_struck_out_at_every_size(tmp_path):
+    run, _ = emulated_sweep(tmp_path, (100, 500), wrong_ops="mv", wrong_error=0.01)
+    assert [m.status for m in run.measurements] == [WRONG, WRONG]
+    assert all("differs from the reference by 1.0 %" in m.reason for m in run.measurements)
+
+
+def test_a_throttling_device_is_flagged(tmp_path):
+    def throttle():
+        run, _ = emulated_sweep(tmp_path, (1000,), throttle_after_s=0.8, throttle_factor=1.5, **SLOW)
+        (flag,) = (flag for flag in run.measurements[0].flags if "while it was measured (heat" in flag)
+        assert float(flag.split()[2]) == pytest.approx(1.5, rel=0.05)
+
+    up_to_three_times(throttle)
