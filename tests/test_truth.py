@@ -87,12 +87,12 @@ def emulated_sweep(tmp_path, sizes, **settings):
         "from bench.__main__ import main\n"
         f"sizes = {sizes!r}\n"
         "main(['sweep', '--sizes', ','.join(map(str, sizes)), '--devices', 'mps', '--out', sys.argv[1]])\n"
-        "print(json.dumps({n: emulated_mps.true_seconds('mv', n) for n in sizes}), flush=True)\n"
+        "truth = {n: emulated_mps.true_seconds('mv', n) for n in sizes}\n"
+        "print(json.dumps(truth | {'all': emulated_mps.stats()['device_seconds']}), flush=True)\n"
         "os._exit(0)\n"
     )
-    environment = emulator_environment() | {
-        "OMP_NUM_THREADS": "1"
-    }  # real computing must not take longer than the model
+    environment = emulator_environment()
+    environment["OMP_NUM_THREADS"] = "1"  # real computing must not take longer than the model says
     environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), environment["PYTHONPATH"]))
     command = emulated_command([script, out], **settings)
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300)
@@ -132,8 +132,12 @@ def test_a_wrong_device_is_struck_out_at_every_size(tmp_path):
 
 def test_a_throttling_device_is_flagged(tmp_path):
     def throttle():
-        run, _ = emulated_sweep(tmp_path, (1000,), throttle_after_s=0.8, throttle_factor=1.5, **SLOW)
-        (flag,) = (flag for flag in run.measurements[0].flags if "while it was measured (heat" in flag)
-        assert float(flag.split()[2]) == pytest.approx(1.5, rel=0.05)
+        steady, truth = emulated_sweep(tmp_path, (1000,), **SLOW)
+        of_rounds = truth["1000"] * (len(steady.measurements[0].samples_s) + 2 * len(steady.measurements[0].rounds))
+        middle = truth["all"] - of_rounds / 2
+        run, _ = emulated_sweep(tmp_path, (1000,), throttle_after_s=middle, throttle_factor=1.5, **SLOW)
+        found = [flag for flag in run.measurements[0].flags if "slower while it was measured" in flag]
+        assert found, run.measurements[0]
+        assert float(found[0].split()[2]) == pytest.approx(1.5, rel=0.05)
 
     up_to_three_times(throttle)
