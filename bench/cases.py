@@ -59,16 +59,16 @@ class Budget:
     min_rounds: int  # devices alternate over rounds
     max_rounds: int
     round_s: float  # per device and round
-    warmup_s: float
+    warmup_s: float  # at most; it ends when the device is steady
     min_block_s: float  # a block lasts at least this long
     limit_s: float  # per case; no new round begins after it
     min_samples: int = 10
 
 
 EFFORTS = {
-    "quick": Budget("quick", 0.05, 6, 9, 0.04, 0.1, 2e-3, 10.0),
-    "standard": Budget("standard", 0.02, 8, 20, 0.06, 0.25, 4e-3, 30.0),
-    "thorough": Budget("thorough", 0.01, 12, 40, 0.15, 0.5, 8e-3, 120.0),
+    "quick": Budget("quick", 0.05, 6, 12, 0.015, 0.2, 1e-3, 10.0),
+    "standard": Budget("standard", 0.02, 8, 40, 0.02, 0.5, 2e-3, 30.0),
+    "thorough": Budget("thorough", 0.01, 16, 100, 0.06, 1.0, 4e-3, 120.0),
 }
 
 

@@ -89,7 +89,7 @@ def _case_seconds(step_s: float, budget: Budget) -> float:
     block = max(step_s, budget.min_block_s)
     a_round = max(budget.round_s, block) + (block if block < 0.2 else 0)  # and its re-warm
     rounds = min(1.3 * budget.min_rounds, max(1.0, budget.limit_s / a_round))
-    return max(budget.warmup_s, 3 * block) + rounds * a_round
+    return 0.5 * budget.warmup_s + 3 * block + rounds * a_round
 
 
 class Pace:

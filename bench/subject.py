@@ -33,7 +33,7 @@ LONG_STEP_S = 0.2  # a step that long needs no waking before it
 OTHERS_SHARE = 0.5  # of one core, taken by other programs during a round: then it is measured again
 TICK_S = 0.02  # system times advance in ticks, each core's on its own: so far they may be off, times the root of cores
 MOST_REPEATS = 0.5  # of the rounds; a machine that is never quiet is measured as it is, and said to be busy
-COUNTABLE_S = 0.05  # shorter rounds can't be judged
+COUNTABLE_S = 0.05  # shorter stretches can't be judged
 
 
 @dataclass

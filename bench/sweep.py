@@ -114,14 +114,12 @@ class _Group:
 
         with self._control.timed(), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            began = timing.clock()
-            first = timing.time_block(step, device.synchronize)
-            if first.seconds >= self._budget.limit_s / 2:
-                calls = 1
-            else:
-                calls = timing.choose_calls(step, device.synchronize, self._budget.min_block_s)
-                while timing.clock() - began < self._budget.warmup_s:
-                    timing.time_block(step, device.synchronize, calls)
+            sync, budget = device.synchronize, self._budget
+            first = timing.time_block(step, sync)
+            calls = 1
+            if first.seconds < budget.limit_s / 4:
+                calls = timing.choose_calls(step, sync, budget.min_block_s)
+                timing.warm_up(step, sync, calls, budget.target, budget.warmup_s)
         subject = Subject(case, device, step, self._operation.cost(self._n), first.per_step, calls)
         if any(FALLBACK in str(warning.message) for warning in said):
             subject.flags.append("An operator that the device lacks ran on the CPU instead.")

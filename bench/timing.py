@@ -12,6 +12,7 @@ from dataclasses import dataclass
 process_clock: Callable[[], float] = time.process_time  # CPU seconds of all threads; only the replay asks it
 clock: Callable[[], float] = time.perf_counter  # seconds; everything else in bench asks this one
 Synchronize = Callable[[], None]
+STEADY_S = 0.01  # a stretch of warm-up, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,23 @@ def choose_calls(step: Callable[[], object], synchronize: Synchronize, min_block
         wanted = round(1.2 * calls * min_block_s / max(block.seconds, 1e-9))
         calls = max(calls + 1, min(10 * calls, wanted))
     return calls
+
+
+def warm_up(
+    step: Callable[[], object], synchronize: Synchronize, calls: int, tolerance: float, longest_s: float
+) -> None:
+    """Run until the medians of three stretches in a row agree within ``tolerance``, or for ``longest_s`` seconds.
+
+    A device raises its clock over the first tenths of a second; how many depends on the device.
+    """
+    began, recent = clock(), []
+    while clock() - began < longest_s:
+        stretch, times = clock(), []
+        while not times or clock() - stretch < STEADY_S:
+            times.append(time_block(step, synchronize, calls).per_step)
+        recent = [*recent[-2:], sorted(times)[len(times) // 2]]
+        if len(recent) == 3 and max(recent) <= (1 + tolerance) * min(recent):
+            return
 
 
 class Stopwatch:

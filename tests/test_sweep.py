@@ -63,7 +63,7 @@ def test_steady_times_converge_and_scattered_ones_end_noisy_with_the_reason(monk
     steady, scattered = swept(machine, monkeypatch).run.measurements
     assert (steady.status, steady.reason) == (CONVERGED, "")
     assert scattered.status == NOISY
-    assert scattered.reason.startswith("After 9 rounds the interval is ±") and "wanted ±5%" in scattered.reason
+    assert scattered.reason.startswith("After 12 rounds the interval is ±") and "wanted ±5%" in scattered.reason
 
 
 def test_time_is_up_for_slow_steps(monkeypatch):

@@ -51,3 +51,17 @@ def test_a_stopwatch_adds_up_laps_of_one_name(wound):
         b.now += seconds
         watch.lap(name)
     assert watch.laps == {"copy": 5, "forward": 2}
+
+
+def test_warming_up_ends_when_the_device_is_steady(wound):
+    """Its clock rises over 0.2 s of work: warm-up goes on as long, and not much longer."""
+    b = wound(step_s=1e-3)
+    b.step_s = lambda done: 1e-3 * max(1.0, 2.0 - b.now / 0.2)
+    timing.warm_up(b.step, b.synchronize, 2, 0.02, longest_s=5)
+    assert 0.2 < b.now < 0.3
+
+
+def test_a_device_that_never_gets_steady_is_not_warmed_up_for_ever(wound):
+    b = wound(step_s=lambda done: 1e-3 * (1 + done // 10 % 2))
+    timing.warm_up(b.step, b.synchronize, 2, 0.02, longest_s=0.5)
+    assert 0.5 <= b.now < 0.6
