@@ -71,8 +71,8 @@ def ratio(reference: Sequence[Sequence[float]], candidate: Sequence[Sequence[flo
     measured beside round r of the other, so what changed between rounds (heat, clock frequency)
     cancels in the ratio of their medians. With six paired rounds or more, the interval is Student's
     on the logarithms of those ratios, widened where rounds resemble their neighbours (a machine's moods
-    last longer than a round): by the variance of a mean of such a series, 1 + 2 r of what it were otherwise,
-    r the serial correlation at lag 1. A percentile bootstrap of eight rounds would exclude 1 in twice the
+    last longer than a round): such a series is worth only n / (1 + 2 r) independent rounds, r its serial
+    correlation at lag 1. A percentile bootstrap of eight rounds would exclude 1 in twice the
     promised number of cases of equal devices; it serves, over all samples (seeded), below six rounds.
     """
     value = float(np.median(np.concatenate(reference)) / np.median(np.concatenate(candidate)))
@@ -81,8 +81,8 @@ def ratio(reference: Sequence[Sequence[float]], candidate: Sequence[Sequence[flo
         from scipy.special import stdtrit
 
         logs = np.log([r / c for r, c in pairs])
-        half = stdtrit(len(logs) - 1, (1 + LEVEL) / 2) * logs.std(ddof=1) / np.sqrt(len(logs))
-        half *= np.sqrt(1 + 2 * max(0.0, _serial(logs)))
+        worth = max(2.0, len(logs) / (1 + 2 * max(0.0, _serial(logs))))  # independent rounds
+        half = stdtrit(worth - 1, (1 + LEVEL) / 2) * logs.std(ddof=1) / np.sqrt(worth)
         low, high = np.exp(logs.mean() - half), np.exp(logs.mean() + half)
     else:
         spread = _medians(np.concatenate(reference), 0) / _medians(np.concatenate(candidate), 1)

@@ -39,12 +39,16 @@ def swept(machine, monkeypatch, sizes, effort="quick"):
 
 
 def test_a_device_against_itself_differs_in_at_most_five_of_a_hundred(monkeypatch):
-    """200 sizes, noise within and between rounds: the speed-up's interval excludes 1 in at most 5 %."""
-    speeds = {name: noisy(lambda n, now: 2e-3, 0.03, 0.02, seed) for seed, name in enumerate(("cpu", again("cpu")))}
-    run = swept(Machine(speeds), monkeypatch, range(16, 216), "standard")
-    found = [run.speedup(m) for m in run.measurements if m.case.device != "cpu"]
-    assert len(found) == 200
-    assert sum(judge(speedup) != OPEN for speedup in found) <= 10
+    """Three times 200 sizes, noise within and between rounds: the interval excludes 1 in at most 5 %."""
+    excluded = 0
+    for seed in range(3):
+        names = enumerate(("cpu", again("cpu")), 10 * seed)
+        speeds = {name: noisy(lambda n, now: 2e-3, 0.03, 0.02, own) for own, name in names}
+        run = swept(Machine(speeds), monkeypatch, range(16, 216), "standard")
+        found = [run.speedup(m) for m in run.measurements if m.case.device != "cpu"]
+        assert len(found) == 200
+        excluded += sum(judge(speedup) != OPEN for speedup in found)
+    assert excluded <= 30
 
 
 def test_throttling_is_flagged_and_leaves_the_paired_speed_up_as_it_is(monkeypatch):
