@@ -157,8 +157,14 @@ class Run:
         return next((m for m in self.measurements if m.case == wanted and m is not outcome), None)
 
     def speedup(self, outcome: Outcome) -> stats.Estimate | None:
-        """How many times faster than the CPU; None where there is nothing to compare, or one of the two is wrong."""
+        """How many times faster than the CPU.
+
+        None where there is nothing to compare, where one of the two is wrong, or has a single sample: nobody
+        knows how sure that is.
+        """
         reference = self.reference_of(outcome)
         if reference is None or not isinstance(outcome, Measurement) or not (reference.believed and outcome.believed):
+            return None
+        if min(len(reference.samples_s), len(outcome.samples_s)) < 2:
             return None
         return stats.ratio(reference.by_round, outcome.by_round)

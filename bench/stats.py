@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 LEVEL = 0.95  # of every interval
+FEWEST = 6  # samples, or rounds, below which no interval reaches it
 
 
 class Estimate(NamedTuple):
@@ -73,17 +74,22 @@ def ratio(reference: Sequence[Sequence[float]], candidate: Sequence[Sequence[flo
     on the logarithms of those ratios, widened where rounds resemble their neighbours (a machine's moods
     last longer than a round): such a series is worth only n / (1 + 2 r) independent rounds, r its serial
     correlation at lag 1. A percentile bootstrap of eight rounds would exclude 1 in twice the
-    promised number of cases of equal devices; it serves, over all samples (seeded), below six rounds.
+    promised number of cases of equal devices; it serves, over all samples (seeded), below six rounds. Where
+    either side has fewer than six samples, the interval is the whole range that they allow.
     """
     value = float(np.median(np.concatenate(reference)) / np.median(np.concatenate(candidate)))
     pairs = [(np.median(r), np.median(c)) for r, c in zip(reference, candidate, strict=False)]
-    if len(pairs) >= 6:
+    fewest = min(sum(map(len, reference)), sum(map(len, candidate)))
+    if len(pairs) >= FEWEST:
         from scipy.special import stdtrit
 
         logs = np.log([r / c for r, c in pairs])
         worth = max(2.0, len(logs) / (1 + 2 * max(0.0, _serial(logs))))  # independent rounds
         half = stdtrit(worth - 1, (1 + LEVEL) / 2) * logs.std(ddof=1) / np.sqrt(worth)
         low, high = np.exp(logs.mean() - half), np.exp(logs.mean() + half)
+    elif fewest < FEWEST:
+        first, second = np.concatenate(reference), np.concatenate(candidate)
+        low, high = first.min() / second.max(), first.max() / second.min()
     else:
         spread = _medians(np.concatenate(reference), 0) / _medians(np.concatenate(candidate), 1)
         low, high = np.quantile(spread, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))

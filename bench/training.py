@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from bench.runner import Control
 
 BLOCK_S = 0.3  # a block of batches lasts about so long: often enough for a live curve and for Stop
-FEWEST_STEPS, MOST_STEPS = 5, 200  # a block: the loss is read once a block, never every batch
+MOST_STEPS = 200  # a block: the loss is read once a block, not every batch
+FEWEST_BLOCKS = 12  # an epoch, if it has so many batches: fewer would tell little of how sure the median is
 POINTS = 60  # of a loss curve in an epoch, at most about
 SLOW_STEP_S = 1.0  # from there a block is a single step, so that Stop is heard
 WARM_UPS, PHASE_STEPS = 5, 12
@@ -168,7 +169,7 @@ class _Contest:
             if len(last) < len(batch):
                 copy.infer(last)
             infer_phases = copy.phases(copy.infer, batch, repeats)
-        wanted = max(FEWEST_STEPS, min(MOST_STEPS, round(BLOCK_S / step_s)))
+        wanted = max(1, min(MOST_STEPS, round(BLOCK_S / step_s), plan.steps_per_epoch // FEWEST_BLOCKS))
         self._control.check()
         check = check_step(self._network, self._learner(device), batch, fresh=True)
         return _Progress(
@@ -247,6 +248,8 @@ class _Contest:
         width = stats.median(samples).relative_half_width
         status = NOISY if width > TARGET else CONVERGED
         reason = f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}." if width > TARGET else ""
+        if len(samples) < stats.FEWEST:
+            status, reason = NOISY, f"Only {len(samples)} blocks were timed, too few for an interval: use more images."
         if check.verdict == WRONG:
             status, reason = WRONG, " ".join(filter(None, (check.text, reason)))
         flags = (check.text,) if check.verdict == REDUCED else ()

@@ -50,7 +50,7 @@ def test_a_training_writes_a_table(tmp_path):
     assert main(arguments) == OK
     frame = pd.read_csv(out)
     assert set(frame.workload) == {"mlp/train", "mlp/infer"}
-    assert (frame.total_s > 0).all() and (frame.test_accuracy > 0.1).all()
+    assert (frame.total_s > 0).all() and (frame.test_accuracy[frame.workload == "mlp/train"] > 0.1).all()
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,10 @@ def test_a_ratio_turned_round_is_its_inverse_and_lies_in_its_interval(a, b):
     assert there.low <= there.value <= there.high
 
 
+def test_few_samples_make_the_widest_interval_that_they_allow():
+    assert stats.ratio([[2.0, 4.0]], [[1.0, 2.0]]) == (2.0, 1.0, 4.0)
+
+
 def test_what_changes_between_rounds_cancels_in_a_ratio():
     """The machine slows to half its speed: medians scatter, the paired ratio does not."""
     slowing = [1 + r / 10 for r in range(10)]

@@ -87,6 +87,13 @@ def test_curves_have_a_line_for_each_network_and_device(trained):
         assert list(curve.seconds) == sorted(curve.seconds)
 
 
+def test_too_few_blocks_make_no_speed_up_and_say_so():
+    watcher = Watcher(FOUND)
+    train(TrainingPlan(("mlp",), ("cpu",), batch=100, images=300, data="synthetic"), watcher)
+    outcome = watcher.run.measurements[0]
+    assert outcome.status == "noisy" and outcome.reason.startswith("Only 3 blocks were timed")
+
+
 def learner(images, network="mlp", weights=None, device="cpu"):
     from bench.devices import Device
 
@@ -141,14 +148,17 @@ def test_inference_uses_the_trained_statistics_and_keeps_no_gradients(images):
 def test_the_loss_is_not_read_every_batch(monkeypatch):
     """Reading it waits for the device: at most once a block of several batches."""
     reads = []
-    item = torch.Tensor.item
 
-    def counted(self):
-        if Path(sys._getframe(1).f_code.co_filename).name in ("training.py", "learner.py"):
-            reads.append(1)
-        return item(self)
+    def counted(read):
+        def wrapped(self):
+            if Path(sys._getframe(1).f_code.co_filename).name in ("training.py", "learner.py"):
+                reads.append(1)
+            return read(self)
 
-    monkeypatch.setattr(torch.Tensor, "item", counted)
+        return wrapped
+
+    for name in ("item", "tolist"):
+        monkeypatch.setattr(torch.Tensor, name, counted(getattr(torch.Tensor, name)))
     plan = TrainingPlan(("mlp",), ("cpu",), batch=16, images=1600, data="synthetic")
     watcher = Watcher(FOUND)
     train(plan, watcher)
