@@ -274,7 +274,7 @@ def test_training_on_a_folder_of_images(tab, is_emulated, tmp_path):
     rows = tab.table()
     assert [(row["model"], row["device"]) for row in rows] == expected
     assert all(float(row["test accuracy"]) > 0.5 for row in rows)  # chance is 0.1
-    assert all(float(row["training"]) > float(row["inference"]) > 0 for row in rows)
+    assert all(min(float(row["training"]), float(row["inference"])) > 0 for row in rows)
     expect(tab.page.get_by_text("IDX files from the folder “digits”")).to_be_visible()
     if is_emulated:
         expect(tab.page.get_by_role("heading", name=re.compile(r"Training (MLP|ConvNet):.*emulated"))).to_have_count(2)
