@@ -23,7 +23,7 @@ from bench.learner import Learner, initial_weights, order
 from bench.registry import NETWORKS, Cost
 from bench.results import CONVERGED, NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Outcome, Run
 from bench.runner import Curve
-from bench.verify import check_answers, check_step, worse
+from bench.verify import check_answers, check_step, check_trained, worse
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -230,7 +230,7 @@ class _Contest:
             learner.accuracy(self._control.check),
         )  # fmt: skip
         learner.net.train()
-        after = check_step(self._network, learner, order(plan, 0)[: plan.batch], fresh=False)
+        after = check_trained(self._network, learner, order(plan, 0).split(plan.batch)[:3])
         self._record(
             "train", device, 3, progress.first_call_s, progress.steps, progress.samples, progress.rounds, learning,
             worse(progress.check, after),

@@ -15,7 +15,7 @@ from bench.devices import Device
 from bench.learner import Learner, initial_weights, order
 from bench.registry import NETWORKS, OPERATIONS
 from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
-from bench.verify import Judge, check_answers, check_step, pick, worse
+from bench.verify import Judge, check_answers, check_step, check_trained, pick, worse
 
 SIZES = (16, 100, 257, 1000)
 
@@ -135,6 +135,16 @@ def test_a_right_step_is_right_at_the_start_and_later(images, network, seed):
     assert check_answers(NETWORKS[network], student, index).verdict == RIGHT
 
 
+def test_a_network_trained_until_its_gradients_are_tiny_is_still_right(images):
+    """Near its ReLUs' kinks float32 itself is per mille off: that is not the device's fault."""
+    student, index = learner(images, "mlp")
+    for _ in range(400):
+        student.step(index)
+    assert check_step(NETWORKS["mlp"], student, index, fresh=False).verdict == RIGHT
+    next(student.net.parameters()).register_hook(lambda grad: grad * 1.01)
+    assert check_step(NETWORKS["mlp"], student, index, fresh=False).verdict == WRONG
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("fresh", [True, False])
 def test_scaled_gradients_are_wrong_though_the_loss_is_right(images, network, fresh):
@@ -166,6 +176,18 @@ def test_tf32_in_convolutions_is_named_where_pytorch_uses_it_and_wrong_elsewhere
         next(student.net.parameters()).register_hook(scatter)
         monkeypatch.setattr(student.device, "name", name)
         assert check_step(NETWORKS["convnet"], student, index, fresh=True).verdict == verdict
+
+
+def test_one_image_at_a_kink_is_no_wrong_device(images, monkeypatch):
+    """Two of three batches decide: a wrong factor shows in each, a kink in one."""
+    student, _ = learner(images, "mlp")
+    batches = order(TrainingPlan(("mlp",), ("cpu",), images=400, data="synthetic"), 0).split(128)[:3]
+    factors = iter([1.01, 1.0, 1.0])
+    hook = next(student.net.parameters()).register_hook(lambda grad: grad * next(factors))
+    assert check_trained(NETWORKS["mlp"], student, batches).verdict == RIGHT
+    hook.remove()
+    next(student.net.parameters()).register_hook(lambda grad: grad * 1.01)
+    assert check_trained(NETWORKS["mlp"], student, batches).verdict == WRONG
 
 
 @pytest.mark.parametrize("network", NETWORKS)
