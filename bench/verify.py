@@ -39,6 +39,7 @@ SCATTER_LIMIT = {"cuda": 5e-2}  # of a gradient across itself: cuDNN's convoluti
 MANY = 4.0  # times the error of the CPU's float32: different orders of summing differ by no more
 LARGEST_LIMIT = {"along": 8e-3, "across": 5e-2}  # however far off that is
 REDUCED_LIMIT = 5e-3  # of the same anywhere else, and of answers
+NAN_ELEMENTS = 2**24  # of memory filled with NaN before an answer is checked, together
 FINITE_ON_CPU = 2**24  # elements; a larger output is tested for NaN where it lies, copying would take too long
 
 
@@ -72,8 +73,8 @@ class Judge:
         if self._exact is None:
             return Check(UNVERIFIED, None, None, "Too large to be checked in a reasonable time.")
         shape = step()
-        # what the allocator hands out next is one of these, or a piece of several that it has joined
-        blocks = [torch.full_like(shape, math.nan) for _ in range(8 if shape.numel() < FINITE_ON_CPU else 1)]
+        # as many as use up what the allocator has lying about: then it hands out one of these, or several joined
+        blocks = [torch.full_like(shape, math.nan) for _ in range(max(1, min(200, NAN_ELEMENTS // shape.numel())))]
         del shape, blocks
         return self.compare(step())
 
@@ -119,8 +120,12 @@ def check_step(network: Network, learner: Learner, index: Tensor, fresh: bool) -
     got = loss, {name: p.grad.cpu().double() for name, p in learner.net.named_parameters()}
     limits = {"along": SCALE_LIMIT, "across": SCATTER_LIMIT.get(learner.device.name, REDUCED_LIMIT)}
     found = []  # (error over its limit, error, limit, what)
-    for (what, kind), error in _errors(got, exact).items():
+    errors = _errors(got, exact)
+    sizes = {f"gradient of {name}": gradient.numel() for name, gradient in exact[1].items()}
+    for (what, kind), error in errors.items():
         limit = max(limits[kind], min(MANY * yardstick[what, kind], LARGEST_LIMIT[kind]))
+        if kind == "along" and what in sizes:  # scatter of d numbers has a part along any direction, its size over √d
+            limit = max(limit, min(3 / math.sqrt(sizes[what]), 0.9) * errors[what, "across"])
         found.append((error / limit if math.isfinite(error) else math.inf, error, limit, what))
     share, error, limit, what = max(found)
     if share > 1:
