@@ -27,14 +27,15 @@ def start_or_stop(label: str, job: Job | None, kind: str, planned=(), blocked: s
         return
     st.button(
         label, key="run", type="primary", icon=":material/play_arrow:", disabled=job is None or bool(blocked),
-        help=blocked or None, on_click=_start, args=(job, kind, planned), width="stretch",
+        help=blocked or None, on_click=begin, args=(job, kind, planned), width="stretch",
     )  # fmt: skip
 
 
-def _start(job: Job, kind: str, planned) -> None:
+def begin(job: Job, kind: str, planned=()) -> None:
+    """Start a job, or say that another tab was faster."""
     try:
         runner().start(job, kind, planned)
-    except RuntimeError as refused:  # another tab was faster
+    except RuntimeError as refused:
         st.toast(str(refused), icon=":material/info:")
 
 

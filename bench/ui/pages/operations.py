@@ -21,7 +21,7 @@ from bench.sweep import measure
 from bench.ui import charts, tables
 from bench.ui.controls import choose_sweep, rates
 from bench.ui.downloads import chart_config, show_downloads
-from bench.ui.live import follow, show_end, start_or_stop
+from bench.ui.live import begin, follow, show_end, start_or_stop
 from bench.ui.notices import about_devices, about_run
 from bench.ui.session import load_torch, runner
 from bench.units import count, duration, si, significant, size
@@ -66,7 +66,7 @@ def _instrument(plan: SweepPlan | None) -> None:
             device = plan.devices[-1]
             twice = replace(plan, devices=(device, again(device)))
             st.button(
-                "Measure it against itself", key="itself", icon=":material/balance:", on_click=runner().start,
+                "Measure it against itself", key="itself", icon=":material/balance:", on_click=begin,
                 args=(partial(measure, twice), NOISE, twice.cases),
             )  # fmt: skip
         last = runner().last(NOISE)

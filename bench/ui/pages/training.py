@@ -17,7 +17,7 @@ from bench.training import train
 from bench.ui import charts, tables
 from bench.ui.controls import choose_training, rates
 from bench.ui.downloads import chart_config, show_downloads
-from bench.ui.live import follow, show_end, start_or_stop
+from bench.ui.live import begin, follow, show_end, start_or_stop
 from bench.ui.notices import about_devices, about_run
 from bench.ui.session import load_torch, runner
 from bench.units import duration, size
@@ -72,11 +72,9 @@ def _button(plan: TrainingPlan | None, snapshot: Snapshot) -> None:
             "Fashion-MNIST is not on this machine yet. Download it (31 MB), or choose other images in the sidebar.",
             icon=":material/image:",
         )
-        st.button("Download Fashion-MNIST", icon=":material/download:", key="fetch", on_click=_fetch)
-
-
-def _fetch() -> None:
-    runner().start(fetch, DOWNLOAD)
+        st.button(
+            "Download Fashion-MNIST", icon=":material/download:", key="fetch", on_click=begin, args=(fetch, DOWNLOAD)
+        )
 
 
 def _draw(snapshot: Snapshot) -> None:
