@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from bench.cases import Case
 from bench.results import WRONG, Check, Failure, Learning, Run
 from bench.runner import Curve, State
-from bench.ui import charts, session
+from bench.ui import charts, live, session
 
 APP = str(Path(__file__).parent.parent / "app.py")
 
@@ -275,3 +275,22 @@ def test_a_device_is_measured_against_itself_from_the_page(app):
     assert session.runner().join(60).state is State.DONE
     clean(app.run())
     assert any("against itself:" in m.value for m in app.markdown)
+
+
+def test_a_job_that_ends_while_the_page_is_drawn_leaves_no_stop_button(app, monkeypatch):
+    """It was running when the page began and is over when the page comes to it: the page is drawn once more."""
+    runner = session.runner()
+    over = replace(runner.snapshot, state=State.BROKEN, kind="sweep", error="It broke at once.")
+    now = [replace(over, state=State.RUNNING)]
+    draw_button = live.st.button
+
+    def drawn(*arguments, key=None, **more):
+        if key == "stop":
+            now[:] = [over]
+        return draw_button(*arguments, key=key, **more)
+
+    monkeypatch.setattr(live.st, "button", drawn)
+    monkeypatch.setattr(type(runner), "snapshot", property(lambda self: now[0]))
+    clean(app.run())
+    assert button(app, "stop") is None and button(app, "run") is not None
+    assert any("It broke at once." in e.value for e in app.error)

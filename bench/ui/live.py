@@ -17,9 +17,11 @@ NAMES = {
 REDRAW_S = 1.0  # more often would cost the measuring time; see gate.py
 
 
-def start_or_stop(label: str, job: Job | None, kind: str, planned=(), blocked: str = "") -> None:
-    """One button in one place: Run, and Stop while something runs."""
-    snapshot = runner().snapshot
+def start_or_stop(snapshot: Snapshot, label: str, job: Job | None, kind: str, planned=(), blocked: str = "") -> None:
+    """One button in one place: Run, and Stop while something runs.
+
+    A page draws one snapshot from top to bottom: a job that ends meanwhile is seen by ``follow``.
+    """
     if snapshot.active:
         stopping = snapshot.state is State.STOPPING
         text = "Stopping after this block …" if stopping else "Stop"
@@ -39,9 +41,9 @@ def begin(job: Job, kind: str, planned=()) -> None:
         st.toast(str(refused), icon=":material/info:")
 
 
-def follow(kind: str, draw: Callable[[Snapshot], None]) -> bool:
+def follow(snapshot: Snapshot, kind: str, draw: Callable[[Snapshot], None]) -> bool:
     """While a job runs: its progress, and ``draw`` if it is of this kind. Returns whether one runs."""
-    if not runner().snapshot.active:
+    if not snapshot.active:
         return False
     st.fragment(_panel, run_every=REDRAW_S)(kind, draw)
     return True

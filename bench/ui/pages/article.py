@@ -44,18 +44,18 @@ def show() -> None:
     st.markdown(CLAIM.format(machine=published()["machine"]))
     load_torch()
     if training is None or not snapshot.devices:
-        start_or_stop("Replay", None, KIND)
+        start_or_stop(snapshot, "Replay", None, KIND)
     else:
         plan = ReplayPlan(SweepPlan("matvec", ARTICLE_SIZES, training.devices, EFFORTS["quick"]), training)
         missing = training.data == FASHION and not available()
         here = rates(snapshot)
         seconds = sweep_outlook(plan.sweep, here).seconds + 2 * training_outlook(training, here).seconds
         blocked = "Download the images first, on the Training page, or choose others." if missing else ""
-        start_or_stop(f"Replay · about {duration(seconds)}", partial(replay, plan), KIND, plan.cases, blocked)
+        start_or_stop(snapshot, f"Replay · about {duration(seconds)}", partial(replay, plan), KIND, plan.cases, blocked)
         if missing and not snapshot.active:
             st.warning(f"Fashion-MNIST is not on this machine yet. {blocked}", icon=":material/image:")
     about_devices(snapshot)
-    if follow(KIND, _draw):
+    if follow(snapshot, KIND, _draw):
         return
     last = runner().last(KIND)
     if last is None:

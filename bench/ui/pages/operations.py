@@ -41,7 +41,7 @@ def show() -> None:
     load_torch()
     _button(plan, snapshot)
     about_devices(snapshot)
-    if follow(KIND, _draw):
+    if follow(snapshot, KIND, _draw):
         return
     last = runner().last(KIND)
     if last is None:
@@ -84,12 +84,14 @@ def _band(run: Run) -> float:
 
 def _button(plan: SweepPlan | None, snapshot: Snapshot) -> None:
     if plan is None or not snapshot.devices:
-        start_or_stop("Run", None, KIND)
+        start_or_stop(snapshot, "Run", None, KIND)
         return
     outlook = sweep_outlook(plan, rates(snapshot))
     left = [case for case in plan.cases if case.size not in outlook.left_out]
     label = f"Run · {len(left)} cases · about {duration(outlook.seconds)}"
-    start_or_stop(label, partial(measure, plan), KIND, plan.cases, "" if left else "Nothing of this fits into memory.")
+    start_or_stop(
+        snapshot, label, partial(measure, plan), KIND, plan.cases, "" if left else "Nothing of this fits into memory."
+    )
     if not snapshot.active:
         st.caption(f"Needs about {size(outlook.memory_bytes)} of memory. {describe(outlook)}")
 

@@ -43,7 +43,7 @@ def show() -> None:
     load_torch()
     _button(plan, snapshot)
     about_devices(snapshot)
-    if follow(KIND, _draw):
+    if follow(snapshot, KIND, _draw):
         return
     download, last = runner().last(DOWNLOAD), runner().last(KIND)
     if download is snapshot or (download and snapshot.kind == DOWNLOAD):
@@ -58,12 +58,14 @@ def show() -> None:
 
 def _button(plan: TrainingPlan | None, snapshot: Snapshot) -> None:
     if plan is None or not snapshot.devices:
-        start_or_stop("Run", None, KIND)
+        start_or_stop(snapshot, "Run", None, KIND)
         return
     missing = plan.data == FASHION and not available()
     outlook = training_outlook(plan, rates(snapshot))
     label = f"Run · {len(plan.networks) * len(plan.devices)} trainings · about {duration(outlook.seconds)}"
-    start_or_stop(label, partial(train, plan), KIND, plan.cases, "Download the images first." if missing else "")
+    start_or_stop(
+        snapshot, label, partial(train, plan), KIND, plan.cases, "Download the images first." if missing else ""
+    )
     if snapshot.active:
         return
     st.caption(f"Needs about {size(outlook.memory_bytes)} of memory.")
