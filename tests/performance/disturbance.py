@@ -6,7 +6,8 @@ In each round a bare process (``python -m bench sweep``), the app (its own Run p
 run then downloaded) and a second bare process measure the same sizes on the CPU one after the other, each started
 anew; every other round goes the other way about. Prints for each size, as a geometric mean over the rounds, the
 app's median over that of the two bare processes, and the one bare process's over the other's: the control, which
-says what this machine's own wandering makes of equals. ``--no-gate`` adds the app with a gate that never waits: what
+says what this machine's own wandering makes of equals. Beside other work set OMP_NUM_THREADS=1: two threads that
+have to share a core read a thousand times too slow, by chance, and hide everything else. ``--no-gate`` adds the app with a gate that never waits: what
 it would read if the page were drawn while blocks are timed. Goal: the app no farther from 1 than the control and 2 %.
 """
 
@@ -114,9 +115,8 @@ def main() -> None:
             again = sum(m.disturbed for m in run.measurements)
             print(f"round {number + 1}, {arm}: load {load:.1f} before, {again} blocks measured again", flush=True)
     where = run.environment
-    print(
-        f"{where.chip}, {os.cpu_count()} cores, PyTorch {where.torch}, effort {options.effort}, {options.rounds} rounds"
-    )
+    print(f"{where.chip}, {os.cpu_count()} cores, {where.threads} threads, PyTorch {where.torch}")
+    print(f"effort {options.effort}, {options.rounds} rounds")
     report(found)
 
 
