@@ -7,8 +7,9 @@ run then downloaded) and a second bare process measure the same sizes on the CPU
 anew; every other round goes the other way about. Prints for each size, as a geometric mean over the rounds, the
 app's median over that of the two bare processes, and the one bare process's over the other's: the control, which
 says what this machine's own wandering makes of equals. Beside other work set OMP_NUM_THREADS=1: two threads that
-have to share a core read a thousand times too slow, by chance, and hide everything else. ``--no-gate`` adds the app with a gate that never waits: what
-it would read if the page were drawn while blocks are timed. Goal: the app no farther from 1 than the control and 2 %.
+have to share a core read a thousand times too slow, by chance, and hide everything else. ``--no-gate`` adds the app
+with a gate that never waits: what it would read if the page were drawn while blocks are timed. Goal: the app no
+farther from 1 than the control and 2 %.
 """
 
 from __future__ import annotations
