@@ -5,7 +5,7 @@ import streamlit as st
 from bench.ui.pages import article, machine, operations, training
 from bench.ui.session import drawing
 
-st.set_page_config(page_title="CPU or GPU?", page_icon=":material/speed:", layout="wide")
+st.set_page_config(page_title="CPU or GPU?", page_icon="⏱️", layout="wide")
 page = st.navigation(
     [
         st.Page(operations.show, title="Operations", icon=":material/calculate:", url_path="operations", default=True),

@@ -71,14 +71,15 @@ class Subject:
                 allowed = OTHERS_SHARE * lasted + TICK_S * (os.cpu_count() or 1) ** 0.5
                 noisy = lasted >= COUNTABLE_S and busy > allowed
             self.disturbed += len(taken) - len(kept)
-            if kept and not (noisy and self.repeats < MOST_REPEATS * budget.min_rounds):
+            late = timing.clock() - began > budget.limit_s / 4
+            if kept and (late or not noisy or self.repeats >= MOST_REPEATS * budget.min_rounds):
+                break
+            if late:  # long blocks, and a page asked during each
+                kept = taken
                 break
             if noisy:
                 self.repeats += 1
                 self.disturbed += len(kept)
-            elif timing.clock() - began > budget.limit_s / 4:  # long blocks, and a page asked during each
-                kept = taken
-                break
         self.blocks.append(kept)
         self.spent_s += timing.clock() - began
 

@@ -39,7 +39,7 @@ SCATTER_LIMIT = {"cuda": 5e-2}  # of a gradient across itself: cuDNN's convoluti
 MANY = 4.0  # times the error of the CPU's float32: different orders of summing differ by no more
 LARGEST_LIMIT = {"along": 8e-3, "across": 5e-2}  # however far off that is
 REDUCED_LIMIT = 5e-3  # of the same anywhere else, and of answers
-NAN_ELEMENTS = 2**24  # of memory filled with NaN before an answer is checked, together
+NAN_ELEMENTS = 2**21  # of memory filled with NaN before an answer is checked, together
 FINITE_ON_CPU = 2**24  # elements; a larger output is tested for NaN where it lies, copying would take too long
 
 

@@ -154,3 +154,19 @@ def test_progress_rises_and_the_time_left_falls_to_nothing(monkeypatch):
     left = [p["left_s"] for p in watcher.published if "left_s" in p]
     assert done == sorted(done) and done[0] == 0 and 0.7 < done[-1] <= 1
     assert left[-1] < left[0] / 2
+
+
+def test_a_page_that_asks_during_every_block_of_a_busy_machine_does_not_keep_a_case_for_ever(monkeypatch):
+    class Hopeless(Watcher("").gate.__class__):
+        busy = 0.0
+
+        def others_s(self):
+            Hopeless.busy += 100.0
+            return Hopeless.busy
+
+        def disturbed(self, start, end):
+            return True
+
+    machine = Machine({"cpu": constant(0.1)})
+    m = swept(machine, monkeypatch, gate=Hopeless()).run.measurements[0]
+    assert m.samples_s and machine.now < 100

@@ -85,4 +85,5 @@ def show_end(snapshot: Snapshot) -> None:
             with st.expander("Details for a report"):
                 st.code(snapshot.details, language=None)
     elif snapshot.state is State.STOPPED:
-        st.info("Stopped. What was finished is below.", icon=":material/stop:")
+        finished = snapshot.run is not None and snapshot.run.outcomes
+        st.info("Stopped. " + ("What was finished is below." if finished else "Nothing was finished yet."))
