@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,9 +22,9 @@ from bench import stats, timing
 from bench.cases import Case, ReplayPlan, TrainingPlan
 from bench.datasets import ImageSet, load
 from bench.registry import NETWORKS, Cost
-from bench.results import CONVERGED, NOISY, Failure, Learning, Measurement, Outcome, Run
+from bench.results import NOISY, Failure, Learning, Measurement, Outcome, Run
 from bench.sweep import measure
-from bench.training import TARGET
+from bench.training import judge_spread
 from bench.units import significant
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _with_article_clock(plan: ReplayPlan, control: Control, read: dict[Case, flo
 
     def add(run: Run) -> Run:
         outcomes = [replace(o, article_s=read.get(o.case)) if isinstance(o, Measurement) else o for o in run.outcomes]
-        settings = {"sweep": dict(run.settings), "training": _plain(plan)}
+        settings = {"sweep": dict(run.settings), "training": asdict(plan.training)}
         return replace(run, kind="replay", settings=settings, outcomes=tuple(outcomes))
 
     latest: list[Run] = []
@@ -177,13 +177,9 @@ class _Trainings:
         network, batch = self._network, self._plan.batch
         cost = Cost(passes * network.forward_flops * batch, 4 * (network.parameters + batch * 28 * 28), batch)
         learning = Learning(self._plan.images, self._images.label, (total,), {})
-        width = stats.median(walls).relative_half_width
-        if len(walls) < 6:
+        status, reason = judge_spread(walls)
+        if len(walls) < stats.FEWEST:
             status, reason = NOISY, "A single pass, as in the article: there is no interval."
-        elif width > TARGET:
-            status, reason = NOISY, f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}."
-        else:
-            status, reason = CONVERGED, ""
         return Measurement(
             case, cost, status, reason, walls[0], 1, tuple(walls), (len(walls),),
             article_s=article / (steps if passes == 3 else self._plan.images / batch), learning=learning,
@@ -259,9 +255,3 @@ def _why(error: float) -> str:
         return "the true time"
     because = "it adds up all threads" if error > 1 else "it leaves out the time spent waiting"
     return f"{significant(error)} times the true time, since {because}"
-
-
-def _plain(plan: ReplayPlan) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(plan.training)

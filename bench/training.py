@@ -9,7 +9,7 @@ the network, because waiting after each phase would slow the headline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -245,9 +245,7 @@ class _Contest:
     def _record(
         self, mode, device, passes, first_call_s, calls, samples, rounds, learning: Learning, check: Check
     ) -> None:
-        width = stats.median(samples).relative_half_width
-        status = NOISY if width > TARGET else CONVERGED
-        reason = f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}." if width > TARGET else ""
+        status, reason = judge_spread(samples)
         if len(samples) < stats.FEWEST:
             status, reason = NOISY, f"Only {len(samples)} blocks were timed, too few for an interval: use more images."
         if check.verdict == WRONG:
@@ -285,6 +283,14 @@ class _Contest:
         self._devices[device].release_memory()  # outside the handler: the exception held the tensors
         self._watch.drop(self._network.name, device)
         return False
+
+
+def judge_spread(samples: Sequence[float]) -> tuple[str, str]:
+    """Status and reason of samples whose number was not chosen: CONVERGED, or NOISY above TARGET."""
+    width = stats.median(samples).relative_half_width
+    if width > TARGET:
+        return NOISY, f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}."
+    return CONVERGED, ""
 
 
 def _parts(batches: tuple[Tensor, ...], steps: int) -> Iterator[list[Tensor]]:
