@@ -22,24 +22,40 @@ class FileError(ValueError):
 
 def to_json(run: Run) -> str:
     """The run as strict JSON: no NaN, seconds, raw samples; ``median_s`` and ``status`` are there for readers."""
-    return json.dumps(
-        {
-            "schema_version": SCHEMA_VERSION,
-            "kind": run.kind,
-            "emulated": run.emulated,
-            "environment": asdict(run.environment),
-            "settings": dict(run.settings),
-            "results": [_entry(outcome) for outcome in run.outcomes],
-        },
-        indent=1,
-        allow_nan=False,
-        ensure_ascii=False,
-    )
+    data = to_head(run) | {"results": [to_entry(outcome) for outcome in run.outcomes]}
+    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
+
+
+def to_head(run: Run) -> dict[str, object]:
+    """Everything of a run but its outcomes, as plain values."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": run.kind,
+        "emulated": run.emulated,
+        "environment": asdict(run.environment),
+        "settings": dict(run.settings),
+    }
+
+
+def to_entry(outcome: Outcome) -> dict[str, object]:
+    """One outcome as plain values; ``median_s`` is there for readers alone."""
+    if isinstance(outcome, Failure):
+        return {"case": asdict(outcome.case), "status": outcome.status, "error": outcome.error}
+    entry = asdict(outcome)
+    return {
+        "case": entry.pop("case"),
+        "status": entry.pop("status"),
+        "median_s": outcome.median_s._asdict(),
+    } | entry
 
 
 def from_json(text: str | bytes) -> Run:
     """The run that ``to_json`` wrote. FileError if it is not one, or from a newer version."""
-    data = _parse(text)
+    return from_data(_parse(text))
+
+
+def from_data(data: object) -> Run:
+    """The run that ``to_head`` and ``to_entry`` made, the entries under "results". FileError as ``from_json``."""
     if not isinstance(data, dict) or "schema_version" not in data:
         raise FileError("This is not a run of this program: it has no schema_version.")
     version = data["schema_version"]
@@ -57,7 +73,7 @@ def from_json(text: str | bytes) -> Run:
         _validated(str, data.get("kind"), "kind"),
         _validated(Environment, data.get("environment"), "environment"),
         _validated(dict[str, Any], data.get("settings", {}), "settings"),
-        tuple(_outcome(entry, f"results[{i}]") for i, entry in enumerate(entries)),
+        tuple(from_entry(entry, f"results[{i}]") for i, entry in enumerate(entries)),
     )
 
 
@@ -84,18 +100,8 @@ def to_csv(run: Run) -> bytes:
     return buffer.getvalue().encode("utf-8-sig")
 
 
-def _entry(outcome: Outcome) -> dict[str, object]:
-    if isinstance(outcome, Failure):
-        return {"case": asdict(outcome.case), "status": outcome.status, "error": outcome.error}
-    entry = asdict(outcome)
-    return {
-        "case": entry.pop("case"),
-        "status": entry.pop("status"),
-        "median_s": outcome.median_s._asdict(),
-    } | entry
-
-
-def _outcome(entry: dict, where: str) -> Outcome:
+def from_entry(entry: dict, where: str) -> Outcome:
+    """The outcome that ``to_entry`` made; ``where`` it stands, for a FileError."""
     kind = Failure if entry.get("status") == FAILED else Measurement
     known = {field.name for field in fields(kind)}
     outcome = _validated(kind, {key: value for key, value in entry.items() if key in known}, where)
