@@ -9,8 +9,11 @@ Only the runner's thread may call anything here: two threads on MPS crash the pr
 from __future__ import annotations
 
 import platform
+import re
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import psutil
@@ -20,6 +23,7 @@ from bench.cases import kind_of
 from bench.environment import LABELS, chip_name, is_translated, label_of
 from bench.timing import time_block
 
+FALLBACK = "fall back to run on the CPU"  # in PyTorch's warning when an operator that MPS lacks runs elsewhere
 # What a device says when it cannot: out of memory, operator missing, dtype unsupported.
 # Anything else is a bug of ours and ends the run.
 DEVICE_ERRORS = (RuntimeError, NotImplementedError, TypeError, MemoryError)
@@ -85,6 +89,28 @@ class Device:
         if self.name == "mps":
             return self._module.recommended_max_memory() - self._module.driver_allocated_memory()
         return self._module.mem_get_info()[0]
+
+
+@contextmanager
+def fallback_flags() -> Iterator[list[str]]:
+    """What the body runs on the CPU for want of an operator: a sentence for each, there once the body is over.
+
+    PyTorch says so once a process, whichever operator was the first; here every time.
+    """
+    flags: list[str] = []
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            yield flags
+    finally:
+        torch.set_warn_always(always)
+    for text in dict.fromkeys(str(warning.message) for warning in said):
+        if FALLBACK in text:
+            operator = re.search(r"'(?:\w+::)?([\w.]+)'", text)
+            what = f"The operator {operator[1]}" if operator else "An operator"
+            flags.append(f"{what}, which the device lacks, ran on the CPU instead.")
 
 
 def find_devices() -> tuple[DeviceInfo, ...]:

@@ -7,6 +7,7 @@ request) and after it has drawn (the browser painting) is outside the gate: bloc
 fell into are measured again, and timing waits for the machine to calm down after a drawing.
 """
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -16,10 +17,17 @@ import psutil
 
 from bench import timing
 
+try:
+    import resource
+except ImportError:  # Windows counts no involuntary switches
+    resource = None
+
 LEAD_S = 0.03  # a request keeps the interpreter busy about so long before it reaches the gate
 PATIENCE_S = 2.0  # a page waits no longer than this for a block to end; then it draws all the same
 LONGEST_WAIT_S = 1.0  # of the run for pages and calm, before each timed stretch
 CALM_WINDOW_S, CALM_LONGEST_S = 0.05, 0.4
+WHO = getattr(resource, "RUSAGE_THREAD", getattr(resource, "RUSAGE_SELF", 0))  # of this thread, where it is told
+COUNTED_THREADS = 1 if hasattr(resource, "RUSAGE_THREAD") else os.cpu_count() or 1
 NOT_YET = float("inf")  # the end of a drawing that goes on
 
 
@@ -86,6 +94,10 @@ class Gate:
     def others_s(self) -> float:
         """CPU seconds that other programs have used so far."""
         return _others(self._me)
+
+    def preempted(self) -> int:
+        """How often so far the system has taken the core away from whoever measures; 0 where it does not tell."""
+        return resource.getrusage(WHO).ru_nivcsw if resource else 0
 
     def disturbed(self, start: float, end: float) -> bool:
         """Did a page ask to be drawn, or draw, between these two readings of the clock?"""

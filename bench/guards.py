@@ -76,7 +76,7 @@ def drift(rounds: Sequence[Sequence[float]]) -> str:
         return ""
     if best > 1:
         return f"It became {significant(best)} times slower while it was measured (heat, or another program)."
-    return f"It became {significant(1 / best)} times faster while it was measured (it had not warmed up)."
+    return f"It became {significant(1 / best)} times faster while it was measured (warm-up, or another program ended)."
 
 
 def clocks_disagree(wall_s: float, events_s: Sequence[float], tolerance: float) -> str:

@@ -108,19 +108,6 @@ def geometric_mean(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-def crossover(sizes: Sequence[float], reference: Sequence[float], candidate: Sequence[float]) -> float | None:
-    """First size from which ``candidate`` is the faster one, interpolated in log-log; None if it never becomes so.
-
-    ``sizes`` ascend; ``reference`` and ``candidate`` are seconds at those sizes.
-    """
-    gap = np.log(reference) - np.log(candidate)
-    for i in range(1, len(gap)):
-        if gap[i - 1] < 0 <= gap[i]:
-            x0, x1 = np.log(sizes[i - 1]), np.log(sizes[i])
-            return float(np.exp(x0 - gap[i - 1] * (x1 - x0) / (gap[i] - gap[i - 1])))
-    return None
-
-
 def _medians(samples: np.ndarray, seed: int, resamples: int = 2000) -> np.ndarray:
     picks = np.random.default_rng(seed).integers(len(samples), size=(resamples, len(samples)))
     return np.median(samples[picks], axis=1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bench import guards, stats, timing
 from bench.cases import Budget, Case
+from bench.gate import COUNTED_THREADS
 from bench.registry import Cost
 from bench.results import (
     CONVERGED,
@@ -34,6 +35,7 @@ OTHERS_SHARE = 0.5  # of one core, taken by other programs during a round: then 
 TICK_S = 0.02  # system times advance in ticks, each core's on its own: so far they may be off, times the root of cores
 MOST_REPEATS = 0.5  # of the rounds; a machine that is never quiet is measured as it is, and said to be busy
 COUNTABLE_S = 0.05  # shorter stretches can't be judged
+PREEMPTED, PREEMPTED_PER_S = 2, 40  # times the core was taken away; seen in 50 ms: 0 to 2 quiet, 4 to 7 busy
 
 
 @dataclass
@@ -63,13 +65,12 @@ class Subject:
         began = timing.clock()
         while True:
             with control.timed():
-                busy, start = control.gate.others_s(), timing.clock()
-                taken = self._round(budget, control)
-                lasted = timing.clock() - start
-                busy = control.gate.others_s() - busy
-                kept = [b for b in taken if not control.gate.disturbed(b.start, b.end)]
-                allowed = OTHERS_SHARE * lasted + TICK_S * (os.cpu_count() or 1) ** 0.5
-                noisy = lasted >= COUNTABLE_S and busy > allowed
+                gate, start = control.gate, timing.clock()
+                busy, preempted = gate.others_s(), gate.preempted()
+                taken, events_s = self._round(budget, control)
+                busy, preempted = gate.others_s() - busy, gate.preempted() - preempted
+                noisy = _noisy(timing.clock() - start, busy, preempted)
+                kept = [b for b in taken if not gate.disturbed(b.start, b.end)]
             self.disturbed += len(taken) - len(kept)
             late = timing.clock() - began > budget.limit_s / 4
             if kept and (late or not noisy or self.repeats >= MOST_REPEATS * budget.min_rounds):
@@ -81,9 +82,11 @@ class Subject:
                 self.repeats += 1
                 self.disturbed += len(kept)
         self.blocks.append(kept)
+        self.events_s += events_s
         self.spent_s += timing.clock() - began
 
-    def _round(self, budget: Budget, control: Control) -> list[timing.Block]:
+    def _round(self, budget: Budget, control: Control) -> tuple[list[timing.Block], list[float]]:
+        """Its blocks, and what the device's own clock says of one more, where it has one."""
         sync, taken, spent = self.device.synchronize, [], 0.0
         if self.first_call_s < LONG_STEP_S:
             timing.time_block(self.step, sync, self.calls)
@@ -92,9 +95,8 @@ class Subject:
             block = timing.time_block(self.step, sync, self.calls)
             spent += block.seconds
             taken.append(block)
-        if (seconds := self.device.seconds_by_events(self.step, self.calls)) is not None:
-            self.events_s.append(seconds)
-        return taken
+        seconds = self.device.seconds_by_events(self.step, self.calls)
+        return taken, [] if seconds is None else [seconds]
 
     def verdict(self, budget: Budget) -> tuple[str, str] | None:
         """Status and unmet condition once the case may end; None while it should go on."""
@@ -137,3 +139,10 @@ class Subject:
             events_s=tuple(self.events_s),
             disturbed=self.disturbed, check=self.check, flags=(*self.flags, *filter(None, doubts)),
         )  # fmt: skip
+
+
+def _noisy(lasted: float, busy: float, preempted: int) -> bool:
+    """Did other programs take part in a round of ``lasted`` seconds, by their CPU seconds or the cores they took?"""
+    allowed = OTHERS_SHARE * lasted + TICK_S * (os.cpu_count() or 1) ** 0.5
+    switches = COUNTED_THREADS * (PREEMPTED + PREEMPTED_PER_S * lasted)
+    return lasted >= COUNTABLE_S and (busy > allowed or preempted > switches)

@@ -9,7 +9,6 @@ computes is compared with float64 on the very tensors that are timed, before and
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from bench.devices import Device
     from bench.runner import Control
     from bench.verify import Judge
-
-FALLBACK = "fall back to run on the CPU"  # in PyTorch's warning when an operator that MPS lacks runs elsewhere
 
 
 def measure(plan: SweepPlan, control: Control) -> None:
@@ -105,6 +102,8 @@ class _Group:
         return subjects
 
     def _subject(self, case: Case, function, inputs: tuple[Tensor, ...]) -> Subject:
+        from bench.devices import fallback_flags
+
         device = self._devices[case.device]
         self._say(case, "first call and warm-up")
         here = tuple(tensor.to(device.torch) for tensor in inputs)
@@ -112,19 +111,16 @@ class _Group:
         def step() -> Tensor:
             return function(*here)
 
-        with self._control.timed(), warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            sync, budget = device.synchronize, self._budget
-            first = timing.time_block(step, sync)
-            calls = 1
+        sync, budget, calls = device.synchronize, self._budget, 1
+        with self._control.timed():
+            with fallback_flags() as flags:
+                first = timing.time_block(step, sync)
             if first.seconds < budget.limit_s / 4:
                 calls = timing.choose_calls(step, sync, budget.min_block_s)
                 timing.warm_up(step, sync, calls, budget.target, budget.warmup_s)
-        subject = Subject(case, device, step, self._operation.cost(self._n), first.per_step, calls)
-        if any(FALLBACK in str(warning.message) for warning in said):
-            subject.flags.append("An operator that the device lacks ran on the CPU instead.")
+        subject = Subject(case, device, step, self._operation.cost(self._n), first.per_step, calls, flags=flags)
         self._control.check()
-        subject.check = self._judge.check(step)
+        subject.check = self._judge.check(step, device.torch)
         return subject
 
     def _visit(self, subject: Subject, number: int) -> None:
@@ -135,7 +131,7 @@ class _Group:
     def _conclude(self, subject: Subject) -> None:
         from bench.verify import worse
 
-        subject.check = worse(subject.check, self._judge.check(subject.step))
+        subject.check = worse(subject.check, self._judge.check(subject.step, subject.device.torch))
         ceiling = self._ceilings[subject.case.device]
         self._outcomes[subject.case] = subject.measurement(self._budget, ceiling)
 

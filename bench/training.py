@@ -10,7 +10,7 @@ the network, because waiting after each phase would slow the headline.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,11 @@ from bench import stats, timing
 from bench.cases import Case, TrainingPlan
 from bench.datasets import ImageSet, load
 from bench.environment import capture_environment
-from bench.estimate import training_seconds
 from bench.learner import Learner, initial_weights, order
 from bench.registry import NETWORKS, Cost
 from bench.results import CONVERGED, NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Outcome, Run
-from bench.runner import Curve
 from bench.verify import check_answers, check_step, check_trained, worse
+from bench.watch import Watch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,50 +50,10 @@ def train(plan: TrainingPlan, control: Control) -> None:
     hardware = {name: control.devices[name].hardware for name in plan.devices}
     run = Run("training", capture_environment(hardware), asdict(plan) | {"data": images.label})
     control.publish(run=run)
-    watch = _Watch(plan, control)
+    watch = Watch(plan, control)
     for name in plan.networks:
         run = run.with_outcomes(*_Contest(plan, name, images, devices, control, watch).measure())
         control.publish(run=run, current=None, samples_s=())
-
-
-class _Watch:
-    """Tells watchers how it goes: the curves, and progress in expected seconds, corrected by those seen."""
-
-    def __init__(self, plan: TrainingPlan, control: Control) -> None:
-        self._control = control
-        self._curves: dict[tuple[str, str], Curve] = {}
-        self._expected = {
-            (name, device): training_seconds(plan, name, control.devices[device])
-            for name in plan.networks
-            for device in plan.devices
-        }
-        self._part = dict.fromkeys(self._expected, 0.0)
-
-    def curve(self, network: str, device: str) -> Curve:
-        return self._curves.get((network, device), Curve(network, device))
-
-    def extend(self, network: str, device: str, images: int, loss: float, seconds: float) -> None:
-        old = self.curve(network, device)
-        self._curves[network, device] = replace(
-            old, images=(*old.images, images), losses=(*old.losses, loss), seconds=(*old.seconds, seconds)
-        )
-
-    def tell(self, case: Case, stage: str, part: float, spent_s: float, samples: tuple[float, ...] = ()) -> None:
-        """``part`` of this network on this device is done after ``spent_s`` seconds of timed work."""
-        key = case.workload.partition("/")[0], case.device
-        self._part[key] = part
-        if part > 0.02:
-            self._expected[key] = spent_s / part
-        total = sum(self._expected.values())
-        done = sum(self._part[key] * self._expected[key] for key in self._part)
-        self._control.publish(
-            current=case, stage=stage, samples_s=samples, curves=tuple(self._curves.values()),
-            done=min(done / total, 1.0), left_s=total - done,
-        )  # fmt: skip
-
-    def drop(self, network: str, device: str) -> None:
-        """It failed: nothing more is expected of it."""
-        self._expected[network, device] = self._part[network, device] = 0.0
 
 
 @dataclass
@@ -108,6 +67,7 @@ class _Progress:
     infer_first_call_s: float
     infer_phases: dict[str, tuple[float, ...]]
     steps: int  # batches a block
+    flags: list[str]  # operators that ran elsewhere
     samples: list[float] = field(default_factory=list)  # seconds a batch, of each block
     rounds: list[int] = field(default_factory=list)  # blocks of each epoch
     epochs_s: list[float] = field(default_factory=list)
@@ -119,7 +79,7 @@ class _Contest:
 
     def __init__(
         self, plan: TrainingPlan, name: str, images: ImageSet, devices: dict[str, Device], control: Control,
-        watch: _Watch,
+        watch: Watch,
     ) -> None:  # fmt: skip
         self._plan, self._network, self._images = plan, NETWORKS[name], images
         self._devices, self._control, self._watch = devices, control, watch
@@ -143,7 +103,7 @@ class _Contest:
         return [self._outcomes[self._case(mode, name)] for mode in ("train", "infer") for name in self._devices]
 
     def _share_segments(self, running: list[_Progress]) -> None:
-        """Losses are averaged over the same batches on every device, so that the curves can lie on each other."""
+        """Losses are averaged over the same batches everywhere, so that the curves can lie on each other."""
         points = -(-self._plan.steps_per_epoch // POINTS)
         self._segment = max(1, min([points, *(progress.steps for progress in running)]))
         for progress in running:
@@ -151,12 +111,15 @@ class _Contest:
 
     def _prepare(self, device: Device) -> _Progress:
         """Warm up and take the phases apart on a copy; then make the network that will be trained."""
+        from bench.devices import fallback_flags
+
         plan, sync = self._plan, device.synchronize
         self._watch.tell(self._case("train", device.name), "first step and warm-up", 0.0, 0.0)
         copy = self._learner(device)
         batch, *_, last = (*order(plan, 0).split(plan.batch),) * 2
         with self._control.timed():
-            first = timing.time_block(lambda: copy.step(batch), sync)
+            with fallback_flags() as flags:
+                first = timing.time_block(lambda: copy.step(batch), sync)
             if len(last) < len(batch):  # its shape needs a compilation of its own
                 copy.step(last)
             warm_ups = 1 if first.seconds > WARM_UPS * SLOW_STEP_S else WARM_UPS
@@ -174,7 +137,7 @@ class _Contest:
         check = check_step(self._network, self._learner(device), batch, fresh=True)
         return _Progress(
             self._learner(device), check, first.seconds, phases, infer_first.seconds, infer_phases,
-            wanted if step_s < SLOW_STEP_S else 1,
+            wanted if step_s < SLOW_STEP_S else 1, flags,
         )  # fmt: skip
 
     def _epoch(self, progress: _Progress, epoch: int) -> None:
@@ -218,7 +181,7 @@ class _Contest:
         learning = Learning(plan.images, self._images.label, (seconds,), progress.infer_phases)
         check = check_answers(self._network, learner, batches[0])
         calls, rounds = 2 * progress.steps, [len(samples)]
-        self._record("infer", device, 1, progress.infer_first_call_s, calls, samples, rounds, learning, check)
+        self._record("infer", progress, 1, progress.infer_first_call_s, calls, samples, rounds, learning, check)
 
     def _conclude(self, progress: _Progress) -> None:
         """The test, untimed; then one more step, checked, which spoils the weights: so it comes last."""
@@ -232,7 +195,7 @@ class _Contest:
         learner.net.train()
         after = check_trained(self._network, learner, order(plan, 0).split(plan.batch)[:3])
         self._record(
-            "train", device, 3, progress.first_call_s, progress.steps, progress.samples, progress.rounds, learning,
+            "train", progress, 3, progress.first_call_s, progress.steps, progress.samples, progress.rounds, learning,
             worse(progress.check, after),
         )  # fmt: skip
 
@@ -243,15 +206,15 @@ class _Contest:
         return block.seconds, sum(len(batch) for batch in part)
 
     def _record(
-        self, mode, device, passes, first_call_s, calls, samples, rounds, learning: Learning, check: Check
+        self, mode, progress: _Progress, passes, first_call_s, calls, samples, rounds, learning: Learning, check: Check
     ) -> None:
         status, reason = judge_spread(samples)
         if len(samples) < stats.FEWEST:
             status, reason = NOISY, f"Only {len(samples)} blocks were timed, too few for an interval: use more images."
         if check.verdict == WRONG:
             status, reason = WRONG, " ".join(filter(None, (check.text, reason)))
-        flags = (check.text,) if check.verdict == REDUCED else ()
-        case = self._case(mode, device.name)
+        flags = (*progress.flags, *([check.text] if check.verdict == REDUCED else []))
+        case = self._case(mode, progress.learner.device.name)
         self._outcomes[case] = Measurement(
             case, self._cost(passes), status, reason, first_call_s, calls, tuple(samples), tuple(rounds),
             check=check, flags=flags, learning=learning,

@@ -24,6 +24,7 @@ from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
 from bench.units import significant
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
     from bench.learner import Learner
@@ -56,6 +57,7 @@ class Judge:
     """Knows the right answer of one operation at one size; the same for every device."""
 
     def __init__(self, operation: Operation, size: int, function: Callable[..., Tensor], inputs: Sequence[Tensor]):
+        self._like = _outline(function, inputs)
         self._terms = operation.terms(size) if operation.terms else 1
         self._axes = [pick(size) for _ in range(operation.picked_axes)]
         self._exact = None
@@ -66,16 +68,17 @@ class Judge:
         self._exact = function(*part)
         self._scale = function(*(tensor.abs() for tensor in part)) if operation.terms else self._exact.abs().max()
 
-    def check(self, step: Callable[[], Tensor]) -> Check:
-        """Let the device compute once more, over memory full of NaN, and compare."""
+    def check(self, step: Callable[[], Tensor], device: torch.device) -> Check:
+        """Let ``device`` compute once more, over memory full of NaN, and compare."""
         import torch
 
         if self._exact is None:
             return Check(UNVERIFIED, None, None, "Too large to be checked in a reasonable time.")
-        shape = step()
+        shape, dtype = self._like
+        many = max(1, min(200, NAN_ELEMENTS // max(1, shape.numel())))
         # as many as use up what the allocator has lying about: then it hands out one of these, or several joined
-        blocks = [torch.full_like(shape, math.nan) for _ in range(max(1, min(200, NAN_ELEMENTS // shape.numel())))]
-        del shape, blocks
+        blocks = [torch.full(shape, math.nan, dtype=dtype, device=device) for _ in range(many)]
+        del blocks
         return self.compare(step())
 
     def compare(self, out: Tensor) -> Check:
@@ -99,6 +102,12 @@ class Judge:
     def limit(self) -> float:
         """Largest error, relative to the sum of magnitudes, that float32 explains."""
         return LAMBDA * math.sqrt(self._terms) * UNIT_ROUNDOFF + 2 * UNIT_ROUNDOFF
+
+
+def _outline(function: Callable[..., Tensor], inputs: Sequence[Tensor]) -> tuple[torch.Size, torch.dtype]:
+    """Shape and dtype of the answer, without computing it."""
+    out = function(*(tensor.to("meta") for tensor in inputs))
+    return out.shape, out.dtype
 
 
 def check_step(network: Network, learner: Learner, index: Tensor, fresh: bool) -> Check:

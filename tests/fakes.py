@@ -55,6 +55,9 @@ class Calm:
     def others_s(self):
         return 0.0
 
+    def preempted(self):
+        return 0
+
     def disturbed(self, start, end):
         return False
 
@@ -148,7 +151,7 @@ class _Lenient:
     def __init__(self, *arguments):
         pass
 
-    def check(self, step):
+    def check(self, step, device):
         return Check(RIGHT, 0.0, 1e-6)
 
 

@@ -76,9 +76,3 @@ def test_a_rate_turns_the_interval_round():
 
 def test_the_geometric_mean_of_a_double_and_a_half_is_one():
     assert stats.geometric_mean([2, 0.5]) == pytest.approx(1)
-
-
-def test_crossover_is_interpolated_in_log_log():
-    assert stats.crossover([1, 10, 100], [1, 10, 100], [10, 10, 10]) == pytest.approx(10)
-    assert stats.crossover([1, 100], [1, 100], [10, 10]) == pytest.approx(10)
-    assert stats.crossover([1, 10], [1, 1], [2, 2]) is None

@@ -2,6 +2,7 @@
 
 import random
 
+import fakes
 import pytest
 from fakes import Machine, Watcher
 
@@ -154,6 +155,30 @@ def test_progress_rises_and_the_time_left_falls_to_nothing(monkeypatch):
     left = [p["left_s"] for p in watcher.published if "left_s" in p]
     assert done == sorted(done) and done[0] == 0 and 0.7 < done[-1] <= 1
     assert left[-1] < left[0] / 2
+
+
+@pytest.mark.parametrize("sign", ["others_s", "preempted"])
+def test_a_round_that_other_programs_took_part_in_is_measured_again_and_leaves_nothing(monkeypatch, sign):
+    """Neither its samples nor its device clock: the second round is the spoilt one here."""
+
+    class Busy(Watcher("").gate.__class__):
+        asked = 0
+
+        def others_s(self):
+            return self.count() if sign == "others_s" else 0.0
+
+        def preempted(self):
+            return self.count() if sign == "preempted" else 0
+
+        def count(self):
+            self.asked += 1
+            return 50.0 * (self.asked >= 4)  # asked before and after each round
+
+    machine, seen = Machine({"cpu": constant(0.03)}), []
+    monkeypatch.setattr(fakes._Fake, "seconds_by_events", lambda self, step, calls: seen.append(1) or 0.03)
+    m = swept(machine, monkeypatch, (64,), gate=Busy()).run.measurements[0]
+    assert len(seen) == len(m.rounds) + 1 == len(m.events_s) + 1
+    assert m.disturbed > 0
 
 
 def test_a_page_that_asks_during_every_block_of_a_busy_machine_does_not_keep_a_case_for_ever(monkeypatch):

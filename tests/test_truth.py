@@ -13,9 +13,10 @@ from fakes import Machine, Watcher
 from bench import analysis, models, ops  # noqa: F401
 from bench.cases import EFFORTS, SweepPlan, again
 from bench.export import from_json
+from bench.replay import readings
 from bench.results import WRONG
 from bench.sweep import measure
-from bench.verdict import OPEN, judge
+from bench.verdict import OPEN, doubts, judge
 
 ROOT = Path(__file__).parent.parent
 
@@ -82,26 +83,115 @@ def test_the_crossover_of_a_sweep_is_the_true_one(monkeypatch):
     assert found["mps"].curve.bandwidth.value == pytest.approx(160e9, rel=0.1)
 
 
+SWEEP = """
+import json, os, sys, emulated_mps
+from bench.__main__ import main
+sizes = [int(n) for n in sys.argv[2].split(",")]
+main(['sweep', '--sizes', sys.argv[2], '--devices', 'mps', '--out', sys.argv[1]])
+truth = {n: emulated_mps.true_seconds('mv', n) for n in sizes}
+print(json.dumps(truth | {'all': emulated_mps.stats()['device_seconds']}), flush=True)
+os._exit(0)
+"""
+
+
+def in_a_process(tmp_path, code, *arguments, environment=(), **settings):
+    """Lines that the code prints where the emulated device with these settings is."""
+    require_emulator()
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    variables = emulator_environment() | dict(environment)
+    variables["OMP_NUM_THREADS"] = "1"  # real computing must not take longer than the model says
+    variables["PYTHONPATH"] = os.pathsep.join((str(ROOT), variables["PYTHONPATH"]))
+    command = emulated_command([script, *arguments], **settings)
+    done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip().splitlines()
+
+
 def emulated_sweep(tmp_path, sizes, **settings):
     """The run of a sweep on the emulated device alone, and the truth of each size, in seconds."""
-    require_emulator()
-    script, out = tmp_path / "sweep.py", tmp_path / "run.json"
-    script.write_text(
-        "import json, os, sys, emulated_mps\n"
-        "from bench.__main__ import main\n"
-        f"sizes = {sizes!r}\n"
-        "main(['sweep', '--sizes', ','.join(map(str, sizes)), '--devices', 'mps', '--out', sys.argv[1]])\n"
-        "truth = {n: emulated_mps.true_seconds('mv', n) for n in sizes}\n"
-        "print(json.dumps(truth | {'all': emulated_mps.stats()['device_seconds']}), flush=True)\n"
-        "os._exit(0)\n"
-    )
-    environment = emulator_environment()
-    environment["OMP_NUM_THREADS"] = "1"  # real computing must not take longer than the model says
-    environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), environment["PYTHONPATH"]))
-    command = emulated_command([script, out], **settings)
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert out.exists(), done.stdout + done.stderr
-    return from_json(out.read_text()), json.loads(done.stdout.strip().splitlines()[-1])
+    out = tmp_path / "run.json"
+    lines = in_a_process(tmp_path, SWEEP, out, ",".join(map(str, sizes)), **settings)
+    return from_json(out.read_text()), json.loads(lines[-1])
+
+
+REPLAY = """
+import json, os, sys, emulated_mps
+from functools import partial
+from bench import models, ops, replay, timing
+from bench.cases import EFFORTS, ReplayPlan, SweepPlan, TrainingPlan
+from bench.export import to_json
+from bench.runner import Runner
+
+true = {"wall": [], "cpu": []}  # of each batch, in order, by other clocks than the program's
+both = timing.time_both
+
+def watched(work, synchronize):
+    synchronize()
+    before, times = emulated_mps.stats()["device_seconds"], os.times()
+    at = []
+    found = both(lambda: (work(), at.append(os.times())), synchronize)
+    true["cpu"].append(at[0].user + at[0].system - times.user - times.system)
+    true["wall"].append(emulated_mps.stats()["device_seconds"] - before)
+    return found
+
+timing.time_both = watched
+training = TrainingPlan(("mlp",), ("mps",), batch=200, images=4000, data="synthetic")
+plan = ReplayPlan(SweepPlan("matvec", (1000, 1500), ("mps",), EFFORTS["quick"]), training)
+runner = Runner()
+runner.start(partial(replay.replay, plan), "replay")
+snapshot = runner.join()
+assert not snapshot.error, snapshot.details
+truth = {str(n): emulated_mps.true_seconds("mv", n) for n in plan.sweep.sizes}
+print(json.dumps({"run": to_json(snapshot.run), "seconds": truth, **true}), flush=True)
+os._exit(0)
+"""
+
+
+def test_the_error_that_the_replay_shows_is_the_true_one(tmp_path):
+    """The article's clock over the emulated device's own seconds; a batch keeps the device busy, not the host."""
+
+    def replayed():
+        found = json.loads(in_a_process(tmp_path, REPLAY, overhead_us=2000, bandwidth_gbs=0.2, gflops=20)[-1])
+        run = from_json(found["run"])
+        read = {(r.case.workload, r.case.size): r for r in readings(run)}
+        assert len(read) == 4
+        for n, true_s in found["seconds"].items():
+            reading = read["matvec", int(n)]
+            assert reading.error == pytest.approx(reading.article_s / true_s, rel=0.05)
+            assert reading.error < 0.2, "an unsynchronised clock sees the queueing alone"
+        training, batches = read["mlp/train", 200], 20
+        cpu, wall = sum(found["cpu"][:batches]), sum(found["wall"][:batches])
+        assert len(found["cpu"]) == batches + 1, "and one pass of inference"
+        assert wall > 1.0
+        assert training.wall_s == pytest.approx(wall, rel=0.05)
+        assert training.error == pytest.approx(cpu / wall, rel=0.05, abs=0.02)  # os.times counts in hundredths
+
+    up_to_three_times(replayed)
+
+
+FALLBACK = """
+import os, sys
+from bench.__main__ import main
+main(['sweep', '--op', 'matvec', '--sizes', '100,200', '--devices', 'mps', '--effort', 'quick', '--out', sys.argv[1]])
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("variable", ["1", "0"])
+def test_an_operator_that_falls_back_to_the_cpu_is_flagged(tmp_path, variable):
+    """With the variable the run is green and not of the device: it has to say so. Without it there is no result."""
+    out = tmp_path / "run.json"
+    in_a_process(tmp_path, FALLBACK, out, environment={"PYTORCH_ENABLE_MPS_FALLBACK": variable}, unimplemented="mv")
+    run = from_json(out.read_text())
+    assert run.environment.variables["PYTORCH_ENABLE_MPS_FALLBACK"] == variable
+    if variable == "0":
+        assert len(run.failures) == 2 and all("not currently implemented" in o.error for o in run.failures)
+        return
+    assert len(run.measurements) == 2
+    for m in run.measurements:
+        assert any("operator mv, which the device lacks, ran" in flag for flag in m.flags), m.flags
+    assert any("FALLBACK" in line for line in doubts(run)) and any("lacks, ran" in line for line in doubts(run))
 
 
 SLOW = {"overhead_us": 200, "bandwidth_gbs": 0.2, "gflops": 20}  # well above what the CPU needs to compute it

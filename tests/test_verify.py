@@ -17,6 +17,7 @@ from bench.registry import NETWORKS, OPERATIONS
 from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
 from bench.verify import Judge, check_answers, check_step, check_trained, pick, worse
 
+CPU = torch.device("cpu")
 SIZES = (16, 100, 257, 1000)
 
 
@@ -24,7 +25,7 @@ def judge(name, size, spoil=lambda out: out, seed=0, function=None):
     """The check of an operation whose every answer goes through ``spoil``."""
     op = OPERATIONS[name]
     right, inputs = op.build(draw_from(seed), size)
-    return Judge(op, size, right, inputs).check(lambda: spoil((function or right)(*inputs)))
+    return Judge(op, size, right, inputs).check(lambda: spoil((function or right)(*inputs)), CPU)
 
 
 def test_two_hundred_right_answers_are_right():
@@ -84,7 +85,7 @@ def test_products_of_rounded_inputs_are_not_taken_for_right(name, dtype):
     op = OPERATIONS[name]
     function, inputs = op.build(draw_from(0), 64)
     rough = function(*(tensor.to(dtype) for tensor in inputs)).float()
-    assert Judge(op, 64, function, inputs).check(lambda: rough).verdict in (REDUCED, WRONG)
+    assert Judge(op, 64, function, inputs).check(lambda: rough, CPU).verdict in (REDUCED, WRONG)
 
 
 def test_reduced_precision_is_named_and_not_called_wrong():
@@ -92,14 +93,27 @@ def test_reduced_precision_is_named_and_not_called_wrong():
     op = OPERATIONS["matmul"]
     function, inputs = op.build(draw_from(0), 300)
     tf32 = [(tensor.view(torch.int32) & ~0x1FFF).view(torch.float32) for tensor in inputs]
-    found = Judge(op, 300, function, inputs).check(lambda: function(*tf32))
+    found = Judge(op, 300, function, inputs).check(lambda: function(*tf32), CPU)
     assert found.verdict == REDUCED and "reduced precision" in found.text
 
 
 def test_what_takes_too_long_to_check_is_unverified():
     op = replace(OPERATIONS["matmul"], picked_axes=0, part=None)
     function, inputs = op.build(draw_from(0), 1200)
-    assert Judge(op, 1200, function, inputs).check(lambda: function(*inputs)).verdict == UNVERIFIED
+    assert Judge(op, 1200, function, inputs).check(lambda: function(*inputs), CPU).verdict == UNVERIFIED
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_check_costs_one_step_of_the_device(name):
+    """Two of at least twelve that are timed: what a check may take of a case's time."""
+    op, steps = OPERATIONS[name], []
+    function, inputs = op.build(draw_from(0), 100)
+
+    def step():
+        steps.append(1)
+        return function(*inputs)
+
+    assert Judge(op, 100, function, inputs).check(step, CPU).verdict == RIGHT and len(steps) == 1
 
 
 def test_the_worse_of_two_checks_counts():
