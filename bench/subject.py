@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bench.devices import Device
     from bench.runner import Control
+    from bench.verify import Outline
 
 LONG_STEP_S = 0.2  # a step that long needs no waking before it
 OTHERS_SHARE = 0.5  # of one core, taken by other programs during a round: then it is measured again
@@ -48,6 +49,7 @@ class Subject:
     cost: Cost
     first_call_s: float
     calls: int
+    outline: Outline  # of its answer
     check: Check | None = None
     flags: list[str] = field(default_factory=list)
     blocks: list[list[timing.Block]] = field(default_factory=list)  # round by round

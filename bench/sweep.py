@@ -103,9 +103,11 @@ class _Group:
 
     def _subject(self, case: Case, function, inputs: tuple[Tensor, ...]) -> Subject:
         from bench.devices import fallback_flags
+        from bench.verify import Outline
 
         device = self._devices[case.device]
         self._say(case, "first call and warm-up")
+        answers: list[Tensor] = []
         here = tuple(tensor.to(device.torch) for tensor in inputs)
 
         def step() -> Tensor:
@@ -114,13 +116,15 @@ class _Group:
         sync, budget, calls = device.synchronize, self._budget, 1
         with self._control.timed():
             with fallback_flags() as flags:
-                first = timing.time_block(step, sync)
+                first = timing.time_block(lambda: answers.append(step()), sync)
+            outline = Outline.of(answers.pop())
             if first.seconds < budget.limit_s / 4:
                 calls = timing.choose_calls(step, sync, budget.min_block_s)
                 timing.warm_up(step, sync, calls, budget.target, budget.warmup_s)
-        subject = Subject(case, device, step, self._operation.cost(self._n), first.per_step, calls, flags=flags)
+        cost = self._operation.cost(self._n)
+        subject = Subject(case, device, step, cost, first.per_step, calls, outline, flags=flags)
         self._control.check()
-        subject.check = self._judge.check(step, device.torch)
+        subject.check = self._judge.check(step, subject.outline)
         return subject
 
     def _visit(self, subject: Subject, number: int) -> None:
@@ -131,7 +135,7 @@ class _Group:
     def _conclude(self, subject: Subject) -> None:
         from bench.verify import worse
 
-        subject.check = worse(subject.check, self._judge.check(subject.step, subject.device.torch))
+        subject.check = worse(subject.check, self._judge.check(subject.step, subject.outline))
         ceiling = self._ceilings[subject.case.device]
         self._outcomes[subject.case] = subject.measurement(self._budget, ceiling)
 

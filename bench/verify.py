@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bench.registry import Network, Operation
 from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
@@ -53,11 +53,22 @@ def pick(length: int) -> list[int]:
     return sorted({0, length - 1, *random.Random(length).sample(range(length), PICKED - 2)})
 
 
+class Outline(NamedTuple):
+    """What memory an answer takes."""
+
+    shape: Sequence[int]
+    dtype: torch.dtype
+    device: torch.device
+
+    @classmethod
+    def of(cls, answer: Tensor) -> Outline:
+        return cls(answer.shape, answer.dtype, answer.device)
+
+
 class Judge:
     """Knows the right answer of one operation at one size; the same for every device."""
 
     def __init__(self, operation: Operation, size: int, function: Callable[..., Tensor], inputs: Sequence[Tensor]):
-        self._like = _outline(function, inputs)
         self._terms = operation.terms(size) if operation.terms else 1
         self._axes = [pick(size) for _ in range(operation.picked_axes)]
         self._exact = None
@@ -68,14 +79,14 @@ class Judge:
         self._exact = function(*part)
         self._scale = function(*(tensor.abs() for tensor in part)) if operation.terms else self._exact.abs().max()
 
-    def check(self, step: Callable[[], Tensor], device: torch.device) -> Check:
-        """Let ``device`` compute once more, over memory full of NaN, and compare."""
+    def check(self, step: Callable[[], Tensor], outline: Outline) -> Check:
+        """Let the device compute once more, over memory full of NaN, and compare; ``outline`` is its answer's."""
         import torch
 
         if self._exact is None:
             return Check(UNVERIFIED, None, None, "Too large to be checked in a reasonable time.")
-        shape, dtype = self._like
-        many = max(1, min(200, NAN_ELEMENTS // max(1, shape.numel())))
+        shape, dtype, device = outline
+        many = max(1, min(200, NAN_ELEMENTS // max(1, math.prod(shape))))
         # as many as use up what the allocator has lying about: then it hands out one of these, or several joined
         blocks = [torch.full(shape, math.nan, dtype=dtype, device=device) for _ in range(many)]
         del blocks
@@ -102,12 +113,6 @@ class Judge:
     def limit(self) -> float:
         """Largest error, relative to the sum of magnitudes, that float32 explains."""
         return LAMBDA * math.sqrt(self._terms) * UNIT_ROUNDOFF + 2 * UNIT_ROUNDOFF
-
-
-def _outline(function: Callable[..., Tensor], inputs: Sequence[Tensor]) -> tuple[torch.Size, torch.dtype]:
-    """Shape and dtype of the answer, without computing it."""
-    out = function(*(tensor.to("meta") for tensor in inputs))
-    return out.shape, out.dtype
 
 
 def check_step(network: Network, learner: Learner, index: Tensor, fresh: bool) -> Check:

@@ -151,7 +151,7 @@ class _Lenient:
     def __init__(self, *arguments):
         pass
 
-    def check(self, step, device):
+    def check(self, step, outline):
         return Check(RIGHT, 0.0, 1e-6)
 
 
@@ -164,6 +164,7 @@ class _Fake:
             self.machine.visits.append(self.name)
         self.queue += 1
         self.machine.now += self.machine.launch_s
+        return SimpleNamespace(shape=(), dtype=None, device=None)
 
     def synchronize(self):
         for _ in range(self.queue):

@@ -15,9 +15,8 @@ from bench.devices import Device
 from bench.learner import Learner, initial_weights, order
 from bench.registry import NETWORKS, OPERATIONS
 from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
-from bench.verify import Judge, check_answers, check_step, check_trained, pick, worse
+from bench.verify import Judge, Outline, check_answers, check_step, check_trained, pick, worse
 
-CPU = torch.device("cpu")
 SIZES = (16, 100, 257, 1000)
 
 
@@ -25,7 +24,11 @@ def judge(name, size, spoil=lambda out: out, seed=0, function=None):
     """The check of an operation whose every answer goes through ``spoil``."""
     op = OPERATIONS[name]
     right, inputs = op.build(draw_from(seed), size)
-    return Judge(op, size, right, inputs).check(lambda: spoil((function or right)(*inputs)), CPU)
+    return checked(Judge(op, size, right, inputs), lambda: spoil((function or right)(*inputs)))
+
+
+def checked(a_judge, step):
+    return a_judge.check(step, Outline.of(step()))
 
 
 def test_two_hundred_right_answers_are_right():
@@ -85,7 +88,7 @@ def test_products_of_rounded_inputs_are_not_taken_for_right(name, dtype):
     op = OPERATIONS[name]
     function, inputs = op.build(draw_from(0), 64)
     rough = function(*(tensor.to(dtype) for tensor in inputs)).float()
-    assert Judge(op, 64, function, inputs).check(lambda: rough, CPU).verdict in (REDUCED, WRONG)
+    assert checked(Judge(op, 64, function, inputs), lambda: rough).verdict in (REDUCED, WRONG)
 
 
 def test_reduced_precision_is_named_and_not_called_wrong():
@@ -93,14 +96,14 @@ def test_reduced_precision_is_named_and_not_called_wrong():
     op = OPERATIONS["matmul"]
     function, inputs = op.build(draw_from(0), 300)
     tf32 = [(tensor.view(torch.int32) & ~0x1FFF).view(torch.float32) for tensor in inputs]
-    found = Judge(op, 300, function, inputs).check(lambda: function(*tf32), CPU)
+    found = checked(Judge(op, 300, function, inputs), lambda: function(*tf32))
     assert found.verdict == REDUCED and "reduced precision" in found.text
 
 
 def test_what_takes_too_long_to_check_is_unverified():
     op = replace(OPERATIONS["matmul"], picked_axes=0, part=None)
     function, inputs = op.build(draw_from(0), 1200)
-    assert Judge(op, 1200, function, inputs).check(lambda: function(*inputs), CPU).verdict == UNVERIFIED
+    assert checked(Judge(op, 1200, function, inputs), lambda: function(*inputs)).verdict == UNVERIFIED
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -113,7 +116,8 @@ def test_a_check_costs_one_step_of_the_device(name):
         steps.append(1)
         return function(*inputs)
 
-    assert Judge(op, 100, function, inputs).check(step, CPU).verdict == RIGHT and len(steps) == 1
+    assert Judge(op, 100, function, inputs).check(step, Outline.of(function(*inputs))).verdict == RIGHT
+    assert len(steps) == 1
 
 
 def test_the_worse_of_two_checks_counts():

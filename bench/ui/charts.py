@@ -33,7 +33,7 @@ def time_against_size(
     """
     figure = go.Figure()
     for device in run.devices:
-        points = _points(run, device)
+        points = points_of(run, device)
         mids = [m.median_s for m in points]
         _line(figure, device, run.label(device), [m.case.size for m in points], mids, [_hover(run, m) for m in points])
     _struck_out(figure, run)
@@ -59,7 +59,7 @@ def speedup_against_size(
     """
     figure = go.Figure()
     for device in run.devices:
-        points = [(m, s) for m in _points(run, device) if (s := run.speedup(m))]
+        points = [(m, s) for m in points_of(run, device) if (s := run.speedup(m))]
         if points:
             sizes, hover = [m.case.size for m, _ in points], [_hover(run, m) for m, _ in points]
             _line(figure, device, run.label(device), sizes, [s for _, s in points], hover)
@@ -76,7 +76,7 @@ def rate_against_size(run: Run, axis: str, planned: Sequence[int], log: bool, qu
     """FLOP/s or B/s against size; ``quantity`` is "FLOP/s" or "B/s"."""
     figure = go.Figure()
     for device in run.devices:
-        points = _points(run, device)
+        points = points_of(run, device)
         rates = [m.flops_per_s if quantity == "FLOP/s" else m.bytes_per_s for m in points]
         hover = [_hover(run, m, si(rate.value, quantity)) for m, rate in zip(points, rates, strict=True)]
         _line(figure, device, run.label(device), [m.case.size for m in points], rates, hover)
@@ -138,7 +138,7 @@ def phases_of_a_step(run: Run) -> go.Figure:
     return finished(figure, run)
 
 
-def _points(run: Run, device: str) -> list[Measurement]:
+def points_of(run: Run, device: str) -> list[Measurement]:
     """What may be believed; the rest is struck out."""
     return sorted((m for m in run.measurements if m.case.device == device and m.believed), key=lambda m: m.case.size)
 

@@ -18,7 +18,7 @@ from bench.results import REFERENCE, Run
 from bench.runner import Snapshot
 from bench.stats import Estimate
 from bench.sweep import measure
-from bench.ui import charts, tables
+from bench.ui import charts, details, tables
 from bench.ui.controls import choose_sweep, rates
 from bench.ui.downloads import chart_config, show_downloads
 from bench.ui.live import begin, follow, show_end, start_or_stop
@@ -27,6 +27,11 @@ from bench.ui.session import load_torch, runner
 from bench.units import count, duration, si, significant, size
 
 KIND, NOISE = "sweep", "aa"
+CLOCKS = (
+    "**Wall**: until the device has finished; everything else on this page is by it. **Device's own**: between two "
+    "events that the device itself stamps. **Until queued**: when the call returned, the device perhaps still at work; "
+    "a clock that does not wait shows this, and makes an accelerator look faster than it is."
+)
 
 
 def show() -> None:
@@ -127,7 +132,8 @@ def _results(run: Run) -> None:
         return
     _figures(run, found)
     axis, sizes = _axis(run), _sizes(run)
-    names = ["Time", "Rate", "Table"] if run.devices == (REFERENCE,) else ["Time", "Speed-up", "Rate", "Table"]
+    alone = run.devices == (REFERENCE,)
+    names = ["Time", "Rate", "Table"] if alone else ["Time", "Speed-up", "Rate", "Clocks", "Table"]
     tabs = dict(zip(names, st.tabs(names), strict=True))
     with tabs["Time"]:
         log = _log()
@@ -145,6 +151,12 @@ def _results(run: Run) -> None:
         )  # fmt: skip
         figure = charts.rate_against_size(run, axis, sizes, log, quantity)
         st.plotly_chart(figure, key="chart rates", config=chart_config("rate"), alt=f"{quantity} against size.")
+    if "Clocks" in tabs:
+        with tabs["Clocks"]:
+            figure = details.clocks_against_size(run, axis, sizes, log)
+            alt = "Time per call by three clocks: the wall, the device's own, and until the call had been queued."
+            st.plotly_chart(figure, key="chart clocks", config=chart_config("clocks"), alt=alt)
+            st.caption(CLOCKS)
     with tabs["Table"]:
         tables.sweep_table(run, axis)
     title = f"{OPERATIONS[str(run.settings['operation'])].title}: time per call against {axis}"
