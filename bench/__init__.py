@@ -6,7 +6,7 @@ Layers; a module imports only from the rows above its own::
     data  datasets  ops  models  cases  environment  gate  fit
     results  estimate  devices
     learner  runner  export  guards  analysis
-    verify  subject  watch
+    verify  subject  watch  attempts
     sweep  training  download  verdict
     replay
     doctor

@@ -70,6 +70,15 @@ class Device:
         self.synchronize()
         return start.elapsed_time(end) / 1e3 / calls
 
+    def why_broken(self) -> str:
+        """What a device says to the smallest of sums; empty if it still works. Some errors are for good."""
+        try:
+            if (torch.ones(2, device=self.torch) + 1).sum().item() == 4:
+                return ""
+        except DEVICE_ERRORS as error:
+            return one_line(error)
+        return "1 + 1 is no longer 2 on it"
+
     def release_memory(self) -> None:
         """Give cached blocks back, so that one case does not starve the next."""
         if hasattr(self._module, "empty_cache"):

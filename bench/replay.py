@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import stats, timing
+from bench.attempts import Attempts
 from bench.cases import Case, ReplayPlan, TrainingPlan
 from bench.datasets import ImageSet, load
 from bench.registry import NETWORKS, Cost
@@ -53,30 +54,32 @@ def replay(plan: ReplayPlan, control: Control) -> None:
     control.check()
     read = _article_sweep(plan, devices, control)
     run = _with_article_clock(plan, control, read)
+    attempts = Attempts(devices, control)
     for name in plan.training.networks:
-        run = run.with_outcomes(*_Trainings(plan.training, name, images, devices, control).measure())
-        control.publish(run=run, current=None)
+        for outcome in _Trainings(plan.training, name, images, devices, control, attempts).outcomes():
+            run = run.with_outcomes(outcome)
+            control.publish(run=run, current=None)
 
 
 def _article_sweep(plan: ReplayPlan, devices: dict[str, Device], control: Control) -> dict[Case, float]:
     """Seconds a call by ``timeit``: no warm-up, nobody waits for the device. Failing cases are left out."""
     import torch
 
-    from bench.devices import DEVICE_ERRORS
-
-    read = {}
+    read, attempts = {}, Attempts(devices, control)
     torch.manual_seed(plan.sweep.seed)
-    for case in plan.sweep.cases:
+
+    def time(case: Case) -> None:
         device = devices[case.device]
+        a = torch.rand(case.size).to(device.torch)
+        b = torch.rand(case.size, case.size).to(device.torch)
+        with control.timed():
+            block = timing.time_block(partial(operator.matmul, b, a), device.synchronize, CALLS)
+        read[case] = block.dispatch_per_step
+
+    for case in plan.sweep.cases:
         control.publish(current=case, stage="by the article's clock")
-        try:
-            a = torch.rand(case.size).to(device.torch)
-            b = torch.rand(case.size, case.size).to(device.torch)
-            with control.timed():
-                block = timing.time_block(partial(operator.matmul, b, a), device.synchronize, CALLS)
-            read[case] = block.dispatch_per_step
-        except DEVICE_ERRORS:
-            continue  # the sweep that follows says what is wrong
+        if not attempts.why_not(case.device):
+            attempts.fails(case.device, partial(time, case))  # the sweep that follows says what is wrong
     return read
 
 
@@ -106,30 +109,32 @@ def _with_article_clock(plan: ReplayPlan, control: Control, read: dict[Case, flo
 class _Trainings:
     """One network, the same object first on the first device, then moved to the next, as in the article."""
 
-    def __init__(self, plan: TrainingPlan, name: str, images: ImageSet, devices: dict[str, Device], control: Control):
+    def __init__(
+        self, plan: TrainingPlan, name: str, images: ImageSet, devices: dict[str, Device], control: Control,
+        attempts: Attempts,
+    ) -> None:  # fmt: skip
         self._plan, self._network, self._images = plan, NETWORKS[name], images
-        self._devices, self._control = devices, control
+        self._devices, self._control, self._attempts = devices, control, attempts
 
-    def measure(self) -> list[Outcome]:
+    def outcomes(self) -> Iterator[Outcome]:
         import torch
         from torch.utils.data import DataLoader, TensorDataset
-
-        from bench.devices import DEVICE_ERRORS, one_line
 
         torch.manual_seed(self._plan.seed)
         net = self._network.make()
         pairs = TensorDataset(self._images.train_x, self._images.train_y)
         loader = DataLoader(pairs, batch_size=self._plan.batch, shuffle=True)
-        outcomes: dict[Case, Outcome] = {}
         for name, device in self._devices.items():
             for mode, work in (("train", self._train), ("infer", self._infer)):
                 case = Case(f"{self._network.name}/{mode}", self._plan.batch, name)
-                try:
+                done: list[Outcome] = []
+
+                def attempt(case=case, device=device, work=work, done=done) -> None:
                     net.to(device.torch)
-                    outcomes[case] = self._measurement(case, *work(net, loader, device, case))
-                except DEVICE_ERRORS as error:
-                    outcomes[case] = Failure(case, one_line(error))
-        return [outcomes[case] for case in self._plan.cases if case in outcomes]
+                    done.append(self._measurement(case, *work(net, loader, device, case)))
+
+                error = self._attempts.why_not(name) or self._attempts.fails(name, attempt)
+                yield Failure(case, error) if error else done.pop()
 
     def _train(self, net, loader, device: Device, case: Case) -> tuple[list[float], float, float]:
         """Wall seconds of each batch, their sum, and the article's sum."""

@@ -85,6 +85,7 @@ class Control:
     gate: Gate
     publish: Callable[..., None]
     stop: threading.Event = field(default_factory=threading.Event)
+    lose: Callable[[str, str], None] = lambda name, reason: None  # a device that works no more, and why
 
     def check(self) -> None:
         """Stopped if somebody has asked for it."""
@@ -171,23 +172,20 @@ class Runner:
         return self.gate.drawing()
 
     def _work(self) -> None:
-        devices = self._load()
+        self._load()
         while True:
-            job = self._jobs.get()
-            self._run(job, devices)
+            self._run(self._jobs.get())
 
-    def _load(self) -> dict[str, DeviceInfo]:
-        found: tuple[DeviceInfo, ...] = ()
+    def _load(self) -> None:
         try:
-            found = self._find_devices()
-            self._end(State.IDLE, devices=found)
+            self._end(State.IDLE, devices=self._find_devices())
         except Exception as error:  # shown on the page: without PyTorch nothing can run
             self._end(State.BROKEN, error=f"PyTorch could not be loaded: {error}", details=traceback.format_exc())
-        return {device.name: device for device in found if device.usable}
 
-    def _run(self, job: Job, devices: dict[str, DeviceInfo]) -> None:
+    def _run(self, job: Job) -> None:
+        devices = {device.name: device for device in self._snapshot.usable}
         try:
-            job(Control(devices, self.gate, self._publish, self._stop))
+            job(Control(devices, self.gate, self._publish, self._stop, self._lose))
             self._end(State.DONE, done=1.0)
         except Stopped:
             self._end(State.STOPPED)
@@ -201,6 +199,10 @@ class Runner:
                 self._quiet.set()
             else:
                 self._publish(**changes)
+
+    def _lose(self, name: str, reason: str) -> None:
+        found = self._snapshot.devices
+        self._publish(devices=tuple(replace(d, usable=False, reason=reason) if d.name == name else d for d in found))
 
     def _publish(self, **changes) -> None:
         self._snapshot = replace(self._snapshot, **changes)

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from bench import guards, timing
+from bench.attempts import Attempts
 from bench.cases import Case, SweepPlan, kind_of
 from bench.environment import capture_environment
 from bench.estimate import Pace, group_seconds, sweep_outlook
@@ -41,14 +42,21 @@ def measure(plan: SweepPlan, control: Control) -> None:
     pace = Pace({n: group_seconds(plan, n, here) for n in plan.sizes if n not in outlook.left_out})
     ceilings = {name: guards.ceiling(run.environment, name, here[name].bytes_per_s) for name in plan.devices}
     control.publish(run=run)
+    attempts = Attempts(devices, control)
+
+    def finish(outcome: Outcome) -> None:
+        nonlocal run
+        run = run.with_outcomes(outcome)
+        control.publish(run=run)
+
     for n in plan.sizes:
         if n in outlook.left_out:
-            outcomes = [Failure(case, f"Not tried: it {outlook.left_out[n]}.") for case in plan.group(n)]
+            for case in plan.group(n):
+                finish(Failure(case, f"Not tried: it {outlook.left_out[n]}."))
         else:
-            outcomes = _Group(plan, n, devices, ceilings, control, pace).measure()
+            _Group(plan, n, devices, ceilings, control, pace, attempts, finish).measure()
             pace.finish(n)
-        run = run.with_outcomes(*outcomes)
-        control.publish(run=run, current=None, samples_s=())
+        control.publish(current=None, samples_s=())
 
 
 class _Group:
@@ -56,15 +64,14 @@ class _Group:
 
     def __init__(
         self, plan: SweepPlan, n: int, devices: dict[str, Device], ceilings: dict[str, guards.Ceiling],
-        control: Control, pace: Pace,
+        control: Control, pace: Pace, attempts: Attempts, finish: Callable[[Outcome], None],
     ) -> None:  # fmt: skip
         self._plan, self._n, self._devices, self._ceilings = plan, n, devices, ceilings
-        self._control, self._pace = control, pace
+        self._control, self._pace, self._attempts, self._finish = control, pace, attempts, finish
         self._operation, self._budget = OPERATIONS[plan.operation], plan.budget
-        self._outcomes: dict[Case, Outcome] = {}
         self._judge: Judge | None = None
 
-    def measure(self) -> list[Outcome]:
+    def measure(self) -> None:
         subjects = self._prepare()
         order = random.Random(f"{self._plan.seed} {self._n}")
         rounds = 0
@@ -74,12 +81,11 @@ class _Group:
                 if not self._attempt(subject.case, lambda s=subject, r=rounds: self._visit(s, r)):
                     subjects.remove(subject)
         while subjects:
-            subject = subjects.pop()
+            subject = subjects.pop(0)
             self._attempt(subject.case, lambda s=subject: self._conclude(s))
             del subject
         self._judge = None
-        self._release()
-        return [self._outcomes[case] for case in self._plan.group(self._n)]
+        self._attempts.release()
 
     def _prepare(self) -> list[Subject]:
         from bench.data import draw_from
@@ -98,6 +104,9 @@ class _Group:
             return subjects
         function, inputs = built.pop()
         for case in self._plan.group(self._n):
+            if why := self._attempts.why_not(case.device):
+                self._finish(Failure(case, why))
+                continue
             self._attempt(case, lambda case=case: subjects.append(self._subject(case, function, inputs)))
         return subjects
 
@@ -137,25 +146,15 @@ class _Group:
 
         subject.check = worse(subject.check, self._judge.check(subject.step, subject.outline))
         ceiling = self._ceilings[subject.case.device]
-        self._outcomes[subject.case] = subject.measurement(self._budget, ceiling)
+        self._finish(subject.measurement(self._budget, ceiling))
 
     def _attempt(self, case: Case | None, work: Callable[[], object]) -> bool:
         """Do the work; what the device cannot do becomes a failure of the case (of every case, if None)."""
-        from bench.devices import DEVICE_ERRORS, one_line
-
-        try:
-            work()
-            return True
-        except DEVICE_ERRORS as error:
-            failed = self._plan.group(self._n) if case is None else (case,)
-            for one in failed:
-                self._outcomes[one] = Failure(one, one_line(error))
-        self._release()  # outside the handler: the exception held the tensors
-        return False
-
-    def _release(self) -> None:
-        for device in self._devices.values():
-            device.release_memory()
+        error = self._attempts.fails(case and case.device, work)
+        if error:
+            for one in self._plan.group(self._n) if case is None else (case,):
+                self._finish(Failure(one, error))
+        return not error
 
     def _say(self, case: Case, stage: str, samples: tuple[float, ...] = (), part: float = 0.0) -> None:
         progress = self._pace.progress(self._n, part)

@@ -40,6 +40,10 @@ class Block:
         return (self.queued - self.start) / self.calls
 
 
+class ClockError(RuntimeError):
+    """The clock is no clock: one sentence."""
+
+
 def time_block(step: Callable[[], object], synchronize: Synchronize, calls: int = 1) -> Block:
     """Time ``calls`` steps, waiting for the device once before and once after."""
     synchronize()
@@ -48,7 +52,10 @@ def time_block(step: Callable[[], object], synchronize: Synchronize, calls: int 
         step()
     queued = clock()
     synchronize()
-    return Block(start, queued, clock(), calls)
+    end = clock()
+    if not start <= queued <= end:
+        raise ClockError("The clock went backwards while this was timed: measure it again.")
+    return Block(start, queued, end, calls)
 
 
 def time_both(work: Callable[[], object], synchronize: Synchronize) -> tuple[float, float]:

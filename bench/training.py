@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bench import stats, timing
+from bench.attempts import Attempts
 from bench.cases import Case, TrainingPlan
 from bench.datasets import ImageSet, load
 from bench.environment import capture_environment
@@ -51,9 +52,16 @@ def train(plan: TrainingPlan, control: Control) -> None:
     run = Run("training", capture_environment(hardware), asdict(plan) | {"data": images.label})
     control.publish(run=run)
     watch = Watch(plan, control)
+    attempts = Attempts(devices, control)
+
+    def finish(outcome: Outcome) -> None:
+        nonlocal run
+        run = run.with_outcomes(outcome)
+        control.publish(run=run)
+
     for name in plan.networks:
-        run = run.with_outcomes(*_Contest(plan, name, images, devices, control, watch).measure())
-        control.publish(run=run, current=None, samples_s=())
+        _Contest(plan, name, images, devices, control, watch, attempts, finish).measure()
+        control.publish(current=None, samples_s=())
 
 
 @dataclass
@@ -79,17 +87,20 @@ class _Contest:
 
     def __init__(
         self, plan: TrainingPlan, name: str, images: ImageSet, devices: dict[str, Device], control: Control,
-        watch: Watch,
+        watch: Watch, attempts: Attempts, finish: Callable[[Outcome], None],
     ) -> None:  # fmt: skip
         self._plan, self._network, self._images = plan, NETWORKS[name], images
         self._devices, self._control, self._watch = devices, control, watch
-        self._outcomes: dict[Case, Outcome] = {}
+        self._attempts, self._finish = attempts, finish
         self._weights = initial_weights(self._network, plan.seed)
         self._segment = 1  # batches whose losses make one point of a curve
 
-    def measure(self) -> list[Outcome]:
+    def measure(self) -> None:
         running: dict[str, _Progress] = {}
         for name, device in self._devices.items():
+            if why := self._attempts.why_not(name):
+                self._fail(name, why, ("train", "infer"))
+                continue
             self._attempt(name, lambda n=name, d=device: running.update({n: self._prepare(d)}))
         self._share_segments(list(running.values()))
         for epoch in range(self._plan.epochs):
@@ -99,8 +110,7 @@ class _Contest:
         for name in list(running):
             progress = running.pop(name)  # the last reference, so that its memory goes before the next one's
             self._attempt(name, lambda p=progress: self._infer(p), modes=("infer",))
-            self._attempt(name, lambda p=progress: self._conclude(p))
-        return [self._outcomes[self._case(mode, name)] for mode in ("train", "infer") for name in self._devices]
+            self._attempt(name, lambda p=progress: self._conclude(p), modes=("train",))
 
     def _share_segments(self, running: list[_Progress]) -> None:
         """Losses are averaged over the same batches everywhere, so that the curves can lie on each other."""
@@ -215,10 +225,10 @@ class _Contest:
             status, reason = WRONG, " ".join(filter(None, (check.text, reason)))
         flags = (*progress.flags, *([check.text] if check.verdict == REDUCED else []))
         case = self._case(mode, progress.learner.device.name)
-        self._outcomes[case] = Measurement(
+        self._finish(Measurement(
             case, self._cost(passes), status, reason, first_call_s, calls, tuple(samples), tuple(rounds),
             check=check, flags=flags, learning=learning,
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def _cost(self, passes: int) -> Cost:
         """Of a batch; backward counts as two forward passes, and reads and writes the weights and Adam's moments."""
@@ -234,18 +244,15 @@ class _Contest:
 
     def _attempt(self, device: str, work: Callable[[], object], modes=("train", "infer")) -> bool:
         """Do the work; what the device cannot do ends this network on it, and the others go on."""
-        from bench.devices import DEVICE_ERRORS, one_line
+        error = self._attempts.fails(device, work)
+        if error:
+            self._fail(device, error, modes)
+        return not error
 
-        try:
-            work()
-            return True
-        except DEVICE_ERRORS as error:
-            for mode in modes:
-                case = self._case(mode, device)
-                self._outcomes.setdefault(case, Failure(case, one_line(error)))
-        self._devices[device].release_memory()  # outside the handler: the exception held the tensors
+    def _fail(self, device: str, error: str, modes: Sequence[str]) -> None:
+        for mode in modes:
+            self._finish(Failure(self._case(mode, device), error))
         self._watch.drop(self._network.name, device)
-        return False
 
 
 def judge_spread(samples: Sequence[float]) -> tuple[str, str]:

@@ -67,7 +67,7 @@ class Watcher:
 
     def __init__(self, devices, gate=None):
         self.devices, self.gate, self.stop = devices, gate or Calm(), threading.Event()
-        self.published = []
+        self.published, self.lost = [], {}
 
     def check(self):
         from bench.runner import Stopped
@@ -81,6 +81,9 @@ class Watcher:
 
     def publish(self, **changes):
         self.published.append(changes)
+
+    def lose(self, name, reason):
+        self.lost[name] = reason
 
     @property
     def run(self):
@@ -121,6 +124,7 @@ class Machine:
     def __init__(self, speeds, sync_s=1e-6, launch_s=1e-7):
         self.now, self.speeds, self.sync_s, self.launch_s = 0.0, speeds, sync_s, launch_s
         self.size, self.released = 0, 0
+        self.broken = {}  # devices that stopped working, and what they say
         self.visits = []  # names of the devices in the order in which they were asked to step
 
     def install(self, monkeypatch):
@@ -174,6 +178,9 @@ class _Fake:
 
     def seconds_by_events(self, step, calls):
         return None
+
+    def why_broken(self):
+        return self.machine.broken.get(self.name, "")
 
     def release_memory(self):
         self.machine.released += 1

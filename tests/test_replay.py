@@ -7,6 +7,7 @@ import torch
 from fakes import ENVIRONMENT, Watcher, measurement
 
 from bench import models, ops, replay, timing  # noqa: F401
+from bench.attempts import Attempts
 from bench.cases import EFFORTS, ReplayPlan, SweepPlan, TrainingPlan
 from bench.devices import Device, find_devices
 from bench.gate import Gate
@@ -97,7 +98,9 @@ def test_the_error_shown_is_the_true_one(monkeypatch, threads, queued):
 
     from bench.datasets import load
 
-    trainings = replay._Trainings(plan, "mlp", load("synthetic", images=100), devices, Watcher(FOUND))
+    watcher = Watcher(FOUND)
+    images, attempts = load("synthetic", images=100), Attempts(devices, watcher)
+    trainings = replay._Trainings(plan, "mlp", images, devices, watcher, attempts)
     for work in ("_train", "_infer"):
         original = getattr(trainings, work)
 
@@ -110,7 +113,7 @@ def test_the_error_shown_is_the_true_one(monkeypatch, threads, queued):
                 handle.remove()
 
         monkeypatch.setattr(trainings, work, wrapped)
-    run = Run("replay", ENVIRONMENT, {}, tuple(trainings.measure()))
+    run = Run("replay", ENVIRONMENT, {}, tuple(trainings.outcomes()))
     errors = {(r.case.workload, r.case.device): r.error for r in replay.readings(run)}
     assert errors["mlp/train", "cpu"] == pytest.approx(threads, rel=0.05)
     assert errors["mlp/train", "mps"] == pytest.approx(queued, rel=0.05)
@@ -137,8 +140,9 @@ def test_a_device_that_cannot_ends_as_a_row(monkeypatch):
     plan = TrainingPlan(("mlp",), ("cpu",), batch=50, images=100, data="synthetic")
     from bench.datasets import load
 
-    made = replay._Trainings(plan, "mlp", load("synthetic", images=100), {"cpu": Device("cpu")}, Watcher(FOUND))
-    train, infer = made.measure()
+    devices, watcher = {"cpu": Device("cpu")}, Watcher(FOUND)
+    images, attempts = load("synthetic", images=100), Attempts(devices, watcher)
+    train, infer = replay._Trainings(plan, "mlp", images, devices, watcher, attempts).outcomes()
     assert isinstance(train, Failure) and infer.article_s > 0
 
 

@@ -106,10 +106,37 @@ def test_what_a_device_cannot_do_is_a_row_and_the_sweep_goes_on(monkeypatch, err
     machine = Machine({"cpu": constant(1e-3), "mps": breaks})
     run = swept(machine, monkeypatch, (64, 65, 66)).run
     statuses = {(o.case.size, o.case.device): o.status for o in run.outcomes}
-    assert list(statuses) == [(n, d) for n in (64, 65, 66) for d in ("cpu", "mps")]
+    assert len(run.outcomes) == 6 and set(statuses) == {(n, d) for n in (64, 65, 66) for d in ("cpu", "mps")}
     assert {key for key, status in statuses.items() if status != CONVERGED} == {(65, "mps")}
     assert run.failures[0].error == "MPS backend out of memory (limit 1 GB)."
     assert machine.released > 0
+
+
+def test_a_device_that_fails_for_good_is_left_alone_and_says_so_once(monkeypatch):
+    """It breaks at the first size; the CPU goes on, and the device itself is struck off for later runs."""
+
+    def breaks(size, now):
+        machine.broken["mps"] = "device-side assert triggered"
+        raise RuntimeError("device-side assert triggered")
+
+    machine = Machine({"cpu": constant(1e-3), "mps": breaks})
+    watcher = swept(machine, monkeypatch, (64, 65, 66))
+    assert [m.case.size for m in watcher.run.measurements] == [64, 65, 66]
+    first, *later = (failure.error for failure in watcher.run.failures)
+    assert first == "device-side assert triggered"
+    assert len(later) == 2 and set(later) == {
+        "Not tried. It stopped working (device-side assert triggered): start the program again to use it."
+    }
+    assert machine.visits.count("mps") == 1 and list(watcher.lost) == ["mps"]
+
+
+def test_a_clock_that_goes_backwards_ends_as_a_row(monkeypatch):
+    def back(size, now):
+        return -1.0 if size == 65 else 1e-3
+
+    run = swept(Machine({"cpu": back}), monkeypatch, (64, 65, 66)).run
+    assert [o.status for o in run.outcomes] == [CONVERGED, "failed", CONVERGED]
+    assert "clock went backwards" in run.failures[0].error
 
 
 def test_what_would_not_fit_is_not_tried(monkeypatch):
