@@ -8,7 +8,7 @@ Layers; a module imports only from the rows above its own::
     learner  runner  export  guards  analysis
     verify  subject  watch  attempts
     sweep  training  download  verdict
-    replay
+    replay  resume
     doctor
     __main__  ui        ui is the only package that imports streamlit or plotly
 

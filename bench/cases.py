@@ -81,6 +81,7 @@ class SweepPlan:
     devices: tuple[str, ...]
     budget: Budget = EFFORTS["standard"]
     seed: int = 0
+    skip: tuple[Case, ...] = ()  # measured before, or not to be tried again
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
@@ -94,7 +95,8 @@ class SweepPlan:
 
     def group(self, size: int) -> tuple[Case, ...]:
         """The cases of one size, one a device."""
-        return tuple(Case(self.operation, size, device) for device in self.devices)
+        cases = (Case(self.operation, size, device) for device in self.devices)
+        return tuple(case for case in cases if case not in self.skip)
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ class TrainingPlan:
     data: str = "fashion-mnist"  # "fashion-mnist", "synthetic" or a folder of IDX files
     learning_rate: float = 3e-4
     seed: int = 0
+    skip: tuple[Case, ...] = ()  # measured before, or not to be tried again
 
     def __post_init__(self) -> None:
         if not self.networks:
@@ -135,11 +138,18 @@ class TrainingPlan:
     @property
     def cases(self) -> tuple[Case, ...]:
         return tuple(
-            Case(f"{name}/{mode}", self.batch, device)
+            self.case(name, mode, device)
             for name in self.networks
             for mode in ("train", "infer")
-            for device in self.devices
+            for device in self.devices_for(name)
         )
+
+    def case(self, network: str, mode: str, device: str) -> Case:
+        return Case(f"{network}/{mode}", self.batch, device)
+
+    def devices_for(self, network: str) -> tuple[str, ...]:
+        """Those on which this network is trained."""
+        return tuple(device for device in self.devices if self.case(network, "train", device) not in self.skip)
 
 
 @dataclass(frozen=True)

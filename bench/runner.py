@@ -11,11 +11,12 @@ import queue
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from bench import timing
 from bench.cases import Case
 from bench.gate import Gate
 from bench.results import Run
@@ -65,6 +66,8 @@ class Snapshot:
     done: float = 0.0  # fraction of the job
     left_s: float | None = None  # about how long it still takes
     run: Run | None = None  # the last one; grows while it runs
+    notice: str = ""  # why it is not kept on disk, if it is not
+    told_at: float = 0.0  # timing.clock() when the job last said something: a device that hangs says nothing
     error: str = ""  # one sentence, when BROKEN
     details: str = ""  # a traceback, for whoever has to mend it
 
@@ -103,6 +106,32 @@ class Control:
 Job = Callable[[Control], None]
 
 
+class Recorder(Protocol):
+    """Keeps what a job publishes. Each method gives a sentence where something can't be kept."""
+
+    def job(self, planned: tuple[Case, ...]) -> AbstractContextManager[None]:
+        """Brackets a job; raises, with a sentence, if another process is measuring."""
+
+    def see(self, changes: dict[str, object]) -> str:
+        """Called with every change of the snapshot, before anybody sees it."""
+
+    def end(self, state: str, error: str = "") -> str:
+        """The job is "done", "stopped" or "broken"."""
+
+
+class _Forgetful:
+    """Keeps nothing."""
+
+    def job(self, planned: tuple[Case, ...]) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def see(self, changes: dict[str, object]) -> str:
+        return ""
+
+    def end(self, state: str, error: str = "") -> str:
+        return ""
+
+
 def _find_devices() -> tuple[DeviceInfo, ...]:
     from bench.devices import find_devices  # imports torch: seconds, so not before a page is there
 
@@ -112,9 +141,15 @@ def _find_devices() -> tuple[DeviceInfo, ...]:
 class Runner:
     """At most one job at a time; share one runner per process."""
 
-    def __init__(self, find_devices: Callable[[], tuple[DeviceInfo, ...]] = _find_devices, gate: Gate | None = None):
+    def __init__(
+        self,
+        find_devices: Callable[[], tuple[DeviceInfo, ...]] = _find_devices,
+        gate: Gate | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
         self._find_devices = find_devices
         self.gate = gate or Gate()
+        self._recorder = recorder or _Forgetful()
         self._snapshot = Snapshot()
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -143,7 +178,9 @@ class Runner:
             self._quiet.clear()
             before = self._snapshot
             self._last[before.kind] = before
-            self._snapshot = Snapshot(State.RUNNING, before.devices, kind, planned, stage="getting ready")
+            self._snapshot = Snapshot(
+                State.RUNNING, before.devices, kind, planned, stage="getting ready", told_at=timing.clock()
+            )
             self._jobs.put(job)
 
     def stop(self) -> None:
@@ -184,13 +221,24 @@ class Runner:
 
     def _run(self, job: Job) -> None:
         devices = {device.name: device for device in self._snapshot.usable}
+        control = Control(devices, self.gate, self._tell, self._stop, self._lose)
         try:
-            job(Control(devices, self.gate, self._publish, self._stop, self._lose))
-            self._end(State.DONE, done=1.0)
+            with self._recorder.job(self._snapshot.planned):
+                state, changes = self._carry_out(job, control)
+                if notice := self._recorder.end(state.value, str(changes.get("error", ""))):
+                    changes["notice"] = notice
+        except Exception as error:  # another process measures; or a bug of ours in what keeps the run
+            state, changes = State.BROKEN, _words(error)
+        self._end(state, **changes)
+
+    def _carry_out(self, job: Job, control: Control) -> tuple[State, dict[str, object]]:
+        try:
+            job(control)
         except Stopped:
-            self._end(State.STOPPED)
+            return State.STOPPED, {}
         except Exception as error:  # a bug of ours, or data that cannot be used: it ends the run visibly
-            self._end(State.BROKEN, error=str(error) or type(error).__name__, details=traceback.format_exc())
+            return State.BROKEN, _words(error)
+        return State.DONE, {"done": 1.0}
 
     def _end(self, state: State, **changes) -> None:
         with self._lock:
@@ -204,5 +252,15 @@ class Runner:
         found = self._snapshot.devices
         self._publish(devices=tuple(replace(d, usable=False, reason=reason) if d.name == name else d for d in found))
 
+    def _tell(self, **changes) -> None:
+        """What a job publishes: first it is kept, then seen."""
+        if notice := self._recorder.see(changes):
+            changes["notice"] = notice
+        self._publish(told_at=timing.clock(), **changes)
+
     def _publish(self, **changes) -> None:
         self._snapshot = replace(self._snapshot, **changes)
+
+
+def _words(error: Exception) -> dict[str, object]:
+    return {"error": str(error) or type(error).__name__, "details": traceback.format_exc()}

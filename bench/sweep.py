@@ -9,7 +9,7 @@ computes is compared with float64 on the very tensors that are timed, before and
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -30,16 +30,20 @@ if TYPE_CHECKING:
     from bench.verify import Judge
 
 
-def measure(plan: SweepPlan, control: Control) -> None:
-    """Run the plan, publishing the growing run. Sizes that would not fit end as failures."""
+def measure(plan: SweepPlan, control: Control, before: Sequence[Outcome] = ()) -> None:
+    """Run the plan, publishing the growing run. Sizes that would not fit end as failures.
+
+    ``before`` are outcomes of an earlier part of the same run, which the plan skips.
+    """
     from bench.devices import Device
 
     devices = {name: Device(name) for name in plan.devices}
     here = control.devices | {name: control.devices[kind_of(name)] for name in plan.devices}
     outlook = sweep_outlook(plan, here)
     hardware = {name: here[name].hardware for name in plan.devices}
-    run = Run("sweep", capture_environment(hardware), asdict(plan))
-    pace = Pace({n: group_seconds(plan, n, here) for n in plan.sizes if n not in outlook.left_out})
+    kind = "sweep" if all(name == kind_of(name) for name in plan.devices) else "aa"
+    run = Run(kind, capture_environment(hardware), asdict(plan), tuple(before))
+    pace = Pace({n: group_seconds(plan, n, here) for n in filter(plan.group, plan.sizes) if n not in outlook.left_out})
     ceilings = {name: guards.ceiling(run.environment, name, here[name].bytes_per_s) for name in plan.devices}
     control.publish(run=run)
     attempts = Attempts(devices, control)
@@ -49,7 +53,7 @@ def measure(plan: SweepPlan, control: Control) -> None:
         run = run.with_outcomes(outcome)
         control.publish(run=run)
 
-    for n in plan.sizes:
+    for n in filter(plan.group, plan.sizes):
         if n in outlook.left_out:
             for case in plan.group(n):
                 finish(Failure(case, f"Not tried: it {outlook.left_out[n]}."))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from bench import stats, timing
 from bench.attempts import Attempts
 from bench.cases import Case, TrainingPlan
-from bench.datasets import ImageSet, load
+from bench.datasets import SOURCES, ImageSet, load
 from bench.environment import capture_environment
 from bench.learner import Learner, initial_weights, order
 from bench.registry import NETWORKS, Cost
@@ -40,8 +40,11 @@ WARM_UPS, PHASE_STEPS = 5, 12
 TARGET = 0.05  # of the median's interval; an epoch is as long as it is, so it is only reported
 
 
-def train(plan: TrainingPlan, control: Control) -> None:
-    """Run the plan, publishing the growing run and the curves. DataError if the images can't be had."""
+def train(plan: TrainingPlan, control: Control, before: Sequence[Outcome] = ()) -> None:
+    """Run the plan, publishing the growing run and the curves. DataError if the images can't be had.
+
+    ``before`` are outcomes of an earlier part of the same run, which the plan skips.
+    """
     from bench.devices import Device
 
     control.publish(stage="loading the images")
@@ -49,7 +52,7 @@ def train(plan: TrainingPlan, control: Control) -> None:
     control.check()
     devices = {name: Device(name) for name in plan.devices}
     hardware = {name: control.devices[name].hardware for name in plan.devices}
-    run = Run("training", capture_environment(hardware), asdict(plan) | {"data": images.label})
+    run = Run("training", capture_environment(hardware), settings_of(plan, images.label), tuple(before))
     control.publish(run=run)
     watch = Watch(plan, control)
     attempts = Attempts(devices, control)
@@ -59,8 +62,9 @@ def train(plan: TrainingPlan, control: Control) -> None:
         run = run.with_outcomes(outcome)
         control.publish(run=run)
 
-    for name in plan.networks:
-        _Contest(plan, name, images, devices, control, watch, attempts, finish).measure()
+    for name in filter(plan.devices_for, plan.networks):
+        here = {device: devices[device] for device in plan.devices_for(name)}
+        _Contest(plan, name, images, here, control, watch, attempts, finish).measure()
         control.publish(current=None, samples_s=())
 
 
@@ -240,7 +244,7 @@ class _Contest:
         return Learner(self._network, device, self._images, self._plan, self._weights)
 
     def _case(self, mode: str, device: str) -> Case:
-        return Case(f"{self._network.name}/{mode}", self._plan.batch, device)
+        return self._plan.case(self._network.name, mode, device)
 
     def _attempt(self, device: str, work: Callable[[], object], modes=("train", "infer")) -> bool:
         """Do the work; what the device cannot do ends this network on it, and the others go on."""
@@ -253,6 +257,11 @@ class _Contest:
         for mode in modes:
             self._finish(Failure(self._case(mode, device), error))
         self._watch.drop(self._network.name, device)
+
+
+def settings_of(plan: TrainingPlan, data: str) -> dict[str, object]:
+    """The plan as plain values; of the images their label and kind, never the folder they lie in."""
+    return asdict(plan) | {"data": data, "source": plan.data if plan.data in SOURCES else "folder"}
 
 
 def judge_spread(samples: Sequence[float]) -> tuple[str, str]:

@@ -22,7 +22,7 @@ class Watch:
         self._expected = {
             (name, device): training_seconds(plan, name, control.devices[device])
             for name in plan.networks
-            for device in plan.devices
+            for device in plan.devices_for(name)
         }
         self._part = dict.fromkeys(self._expected, 0.0)
 

@@ -1,0 +1,66 @@
+"""A run that ended in the middle is gone on with, without what is done and what killed it."""
+
+from dataclasses import replace
+
+import pytest
+from fakes import Machine, Watcher
+
+from bench import models, ops  # noqa: F401
+from bench.cases import EFFORTS, Case, PlanError, SweepPlan, TrainingPlan
+from bench.datasets import SYNTHETIC
+from bench.devices import find_devices
+from bench.export import from_json, to_json
+from bench.results import Failure
+from bench.resume import plan_of, remainder
+from bench.sweep import measure
+from bench.training import train
+
+
+def test_a_sweep_goes_on_without_the_case_that_killed_it(monkeypatch):
+    machine = Machine({"cpu": lambda n, now: 1e-3, "mps": lambda n, now: 2e-3})
+    devices = machine.install(monkeypatch)
+    watcher = Watcher(devices)
+    plan = SweepPlan("fake", (64, 65, 66), ("cpu", "mps"), EFFORTS["quick"], seed=3)
+    measure(plan, watcher)
+    whole = watcher.run
+    killer = Failure(Case("fake", 65, "mps"), "The program ended abruptly while this was measured.")
+    before = from_json(to_json(replace(whole, outcomes=(*whole.outcomes[:2], killer))))
+    assert plan_of(before) == plan
+    rest = remainder(before, devices)
+    assert rest.kind == "sweep"
+    assert set(rest.planned) == {Case("fake", 65, "cpu"), Case("fake", 66, "cpu"), Case("fake", 66, "mps")}
+    again = Watcher(devices)
+    machine.visits.clear()
+    rest.job(again)
+    assert again.run.outcomes[:3] == before.outcomes
+    assert {o.case for o in again.run.measurements} == set(plan.cases) - {killer.case}
+    with pytest.raises(PlanError, match="Nothing of this run is left"):
+        remainder(again.run, devices)
+
+
+def test_a_training_goes_on_with_the_networks_it_had_not_come_to():
+    found = {info.name: info for info in find_devices() if info.name == "cpu"}
+    plan = TrainingPlan(("mlp", "convnet"), ("cpu",), batch=50, images=300, data=SYNTHETIC)
+    watcher = Watcher(found)
+    train(replace(plan, networks=("mlp",)), watcher)
+    begun = replace(watcher.run, settings=watcher.run.settings | {"networks": plan.networks})
+    rest = remainder(from_json(to_json(begun)), found)
+    assert {case.workload for case in rest.planned} == {"convnet/train", "convnet/infer"}
+    again = Watcher(found)
+    rest.job(again)
+    assert [o.case.workload.partition("/")[0] for o in again.run.measurements] == ["mlp"] * 2 + ["convnet"] * 2
+
+
+def test_what_cannot_be_gone_on_with_says_why(monkeypatch):
+    machine = Machine({"cpu": lambda n, now: 1e-3})
+    watcher = Watcher(machine.install(monkeypatch))
+    measure(SweepPlan("fake", (64,), ("cpu",), EFFORTS["quick"]), watcher)
+    run = replace(watcher.run, outcomes=())
+    with pytest.raises(PlanError, match="'cpu' can't be used now"):
+        remainder(run, {})
+    with pytest.raises(PlanError, match="kind of run"):
+        remainder(replace(run, kind="replay"), {})
+    with pytest.raises(PlanError, match="settings"):
+        remainder(replace(run, settings={"operation": "fake"}), {})
+    with pytest.raises(PlanError, match="folder"):
+        remainder(replace(run, kind="training", settings={"source": "folder"}), {})
