@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bench.ui.notices import about_store
 from bench.ui.pages import article, machine, operations, training
 from bench.ui.session import drawing
 
@@ -16,4 +17,5 @@ page = st.navigation(
     position="top",
 )
 with drawing():
+    about_store()
     page.run()

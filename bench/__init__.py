@@ -3,13 +3,13 @@
 Layers; a module imports only from the rows above its own::
 
     home  stats  units  timing  registry
-    data  datasets  ops  models  cases  environment  gate  fit
+    database  data  datasets  ops  models  cases  environment  gate  fit
     results  estimate  devices
     learner  runner  export  guards  analysis
-    verify  subject  watch  attempts
+    store  verify  subject  watch  attempts
     sweep  training  download  verdict
     replay  resume
-    doctor
+    recorder  doctor
     __main__  ui        ui is the only package that imports streamlit or plotly
 
 Nothing here imports torch when it is imported, except ``devices``: the page has to paint before

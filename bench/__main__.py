@@ -15,10 +15,12 @@ from bench import models, ops, verdict  # noqa: F401  (importing the first two f
 from bench.cases import EFFORTS, Case, PlanError, ReplayPlan, SweepPlan, TrainingPlan, again, parse_sizes
 from bench.datasets import FASHION, SOURCES
 from bench.export import to_csv, to_json
+from bench.recorder import Recorder
 from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS
 from bench.replay import replay, sentences
 from bench.results import Failure, Measurement, Run
 from bench.runner import Job, Runner, Snapshot, State
+from bench.store import StoreError, open_store
 from bench.sweep import measure
 from bench.training import train
 from bench.units import duration, si, significant
@@ -77,13 +79,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    runner, make = Runner(), _sweep_plan(options)
+    runner, make = _recording(), _sweep_plan(options)
     plan = make(_choose(options.devices, runner))
     return _carry_out(runner, partial(measure, plan), "sweep", plan.cases, options.out)
 
 
 def _noise(options: argparse.Namespace) -> int:
-    runner, make = Runner(), _sweep_plan(options)
+    runner, make = _recording(), _sweep_plan(options)
     device = _choose(options.devices, runner)[-1]
     plan = make((device, again(device)))
     return _carry_out(runner, partial(measure, plan), "aa", plan.cases, options.out)
@@ -93,7 +95,7 @@ def _train(options: argparse.Namespace) -> int:
     make = _training_plan(options)
     if options.download and options.data == FASHION and (code := _download()) != OK:
         return code
-    runner = Runner()
+    runner = _recording()
     plan = make(_choose(options.devices, runner))
     return _carry_out(runner, partial(train, plan), "training", plan.cases, options.out)
 
@@ -102,7 +104,7 @@ def _replay(options: argparse.Namespace) -> int:
     make = _training_plan(options)
     if options.download and options.data == FASHION and (code := _download()) != OK:
         return code
-    runner = Runner()
+    runner = _recording()
     training = make(_choose(options.devices, runner))
     plan = ReplayPlan(SweepPlan("matvec", ARTICLE_SIZES, training.devices, EFFORTS["quick"]), training)
     return _carry_out(runner, partial(replay, plan), "replay", plan.cases, options.out)
@@ -209,8 +211,8 @@ def _carry_out(runner: Runner, job: Job, kind: str, planned: tuple[Case, ...], o
         runner.stop()
         snapshot = runner.join(4.0)
     run = snapshot.run
-    if snapshot.error:
-        print(snapshot.error, file=sys.stderr)
+    for text in filter(None, (snapshot.notice, snapshot.error)):
+        print(text, file=sys.stderr)
     if run is None:
         return FAILED
     print(_table(run))
@@ -220,6 +222,22 @@ def _carry_out(runner: Runner, job: Job, kind: str, planned: tuple[Case, ...], o
         out.write_bytes(to_csv(run) if out.suffix == ".csv" else to_json(run).encode())
         print(f"Written to {out}")
     return FAILED if run.failures or snapshot.state is not State.DONE else OK
+
+
+def _recording() -> Runner:
+    """A runner that keeps its runs on disk; where that can't be, it says so and goes on."""
+    try:
+        store = open_store()
+        for notice in store.notices:
+            print(notice, file=sys.stderr)
+        for head in store.unfinished():
+            store.recover(head.id)
+            at = f" while {head.case} was measured" if head.case else ""
+            print(f"An earlier run ended abruptly{at}; {head.outcomes} of its cases are kept.", file=sys.stderr)
+        return Runner(recorder=Recorder(store))
+    except StoreError as error:
+        print(f"{error} This run is not kept on disk.", file=sys.stderr)
+        return Runner()
 
 
 def _wait(runner: Runner) -> Snapshot:

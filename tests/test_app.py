@@ -19,6 +19,7 @@ APP = str(Path(__file__).parent.parent / "app.py")
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("BENCH_HOME", str(tmp_path / "home"))
     session.runner.clear()
+    session.kept.clear()
     return tmp_path / "home"
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from bench import timing
 from bench.runner import Job, Snapshot, State
+from bench.ui.notices import about_keeping
 from bench.ui.session import drawing, runner
 from bench.units import duration
 
@@ -14,6 +16,7 @@ NAMES = {
     "sweep": "A sweep", "training": "A training", "replay": "The replay of the article",
     "aa": "A device against itself", "download": "A download",
 }  # fmt: skip
+SILENT_S = 60.0  # a device that says nothing for so long may hang: said, never ended by force
 REDRAW_S = 1.0  # more often would cost the measuring time; see gate.py
 
 
@@ -55,6 +58,8 @@ def _panel(kind: str, draw: Callable[[Snapshot], None]) -> None:
         if not snapshot.active:
             st.rerun()  # once more, the whole page: button, verdict and downloads come
         _progress(snapshot)
+        _silence(snapshot)
+        about_keeping(snapshot)
         if snapshot.kind == kind:
             draw(snapshot)
         else:
@@ -70,6 +75,19 @@ def _progress(snapshot: Snapshot) -> None:
     st.progress(snapshot.done, text=" · ".join(words))
 
 
+def _silence(snapshot: Snapshot) -> None:
+    """A device may hang in the middle of a step, where nothing can reach it."""
+    silent = timing.clock() - snapshot.told_at
+    if silent < SILENT_S:
+        return
+    what = describe(snapshot) if snapshot.current else "The job"
+    st.warning(
+        f"{what} has said nothing for {duration(silent)}: either one step takes so long, or the device hangs. Stop is "
+        "heard when the step ends. If it never does, close the program and start it again: what is finished is kept, "
+        "and the run can be gone on with.", icon=":material/hourglass_disabled:",
+    )  # fmt: skip
+
+
 def describe(snapshot: Snapshot) -> str:
     """The case being measured, in words."""
     case, run = snapshot.current, snapshot.run
@@ -79,6 +97,7 @@ def describe(snapshot: Snapshot) -> str:
 
 def show_end(snapshot: Snapshot) -> None:
     """How the last job of a page ended, where it did not simply finish."""
+    about_keeping(snapshot)
     if snapshot.state is State.BROKEN:
         st.error(snapshot.error, icon=":material/error:")
         if snapshot.run is not None or "DataError" not in snapshot.details:

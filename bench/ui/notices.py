@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from bench.cases import PlanError
 from bench.results import REFERENCE, Run
+from bench.resume import remainder
 from bench.runner import Snapshot, State
+from bench.store import Head, StoreError
+from bench.ui.session import kept, runner
 
 
 def about_devices(snapshot: Snapshot) -> None:
@@ -20,6 +24,50 @@ def about_devices(snapshot: Snapshot) -> None:
             f"No accelerator here, so only the CPU can be measured. {mps} The page **This machine** tells more.",
             icon=":material/memory:",
         )
+
+
+def about_keeping(snapshot: Snapshot) -> None:
+    """Why a run is not kept on disk, if it is not."""
+    if snapshot.notice:
+        st.warning(snapshot.notice, icon=":material/save:")
+
+
+def about_store() -> None:
+    """What was found when the store of runs was opened: damage, a run that a crash ended, or no store at all."""
+    for notice in kept().notices:
+        st.warning(notice, icon=":material/save:")
+    for head in list(kept().crashed):
+        _about_crash(head)
+
+
+def _about_crash(head: Head) -> None:
+    """Which case killed the program, what is kept, and the offer to go on without it."""
+    at = f" while {head.case.workload} {head.case.size} on {head.case.device} was measured" if head.case else ""
+    when = head.captured_at[:16].replace("T", " ")
+    st.warning(
+        f"The program ended abruptly{at} ({head.stage or 'getting ready'}). {head.outcomes} of {head.planned} cases "
+        f"of that run ({head.what}, {when} UTC) are kept.", icon=":material/crisis_alert:",
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        st.button(
+            "Go on without that case", key=f"go on {head.id}", icon=":material/resume:", on_click=_go_on, args=(head,),
+            disabled=runner().snapshot.active or not runner().snapshot.devices,
+        )  # fmt: skip
+        st.button("Leave it", key=f"leave {head.id}", icon=":material/close:", on_click=_dismiss, args=(head,))
+
+
+def _go_on(head: Head) -> None:
+    try:
+        usable = {device.name: device for device in runner().snapshot.usable}
+        rest = remainder(kept().store.load(head.id), usable)
+        runner().start(rest.job, rest.kind, rest.planned)
+        _dismiss(head)
+    except (PlanError, StoreError, RuntimeError) as error:
+        st.toast(str(error), icon=":material/info:")
+
+
+def _dismiss(head: Head) -> None:
+    kept().crashed.remove(head)
 
 
 def about_run(run: Run) -> None:

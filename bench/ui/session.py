@@ -1,20 +1,46 @@
-"""What outlives a rerun: the one runner of the process, and how a page waits for it."""
+"""What outlives a rerun: the one runner of the process, the store, and how a page waits for PyTorch."""
 
 from contextlib import AbstractContextManager
 
 import streamlit as st
 
 from bench import models, ops  # noqa: F401  (importing them fills the registries)
+from bench.recorder import Recorder
 from bench.runner import Runner, State
+from bench.store import Head, Store, StoreError, open_store
 
 LOADING_POLL_S = 0.4
 SEEN = "page_was_seen"
 
 
+class Kept:
+    """The store of runs, opened once per process, and what was found at that time."""
+
+    def __init__(self) -> None:
+        self.store: Store | None = None
+        self.notices: list[str] = []  # sentences for the page
+        self.crashed: list[Head] = []  # runs that a crash had ended, as they were then; dismissed ones are gone
+        try:
+            self.store = open_store()
+            self.notices += self.store.notices
+            for one in self.store.unfinished():
+                self.store.recover(one.id)
+                self.crashed.append(one)
+        except StoreError as error:
+            self.notices.append(f"{error} Runs are kept in memory only: download them before you close the program.")
+
+
+@st.cache_resource(show_spinner=False)
+def kept() -> Kept:
+    """One per process."""
+    return Kept()
+
+
 @st.cache_resource(show_spinner=False)
 def runner() -> Runner:
     """One per process, shared by all tabs: two runs at once would spoil both."""
-    return Runner()
+    store = kept().store
+    return Runner(recorder=Recorder(store) if store else None)
 
 
 def drawing() -> AbstractContextManager[bool]:

@@ -15,6 +15,7 @@ from bench.replay import readings
 from bench.results import Failure, Measurement, Run
 from bench.units import si, significant
 
+MOST_NAMED = 3  # cases that failed for the same reason
 SWEEP = {  # column: how it is shown, what it means
     "median": ("s", "Median of all samples: wall time of one call."),
     "low": ("s", "Lower end of the median's 95 % interval."),
@@ -69,12 +70,14 @@ def replay_table(run: Run) -> None:
 
 
 def failures(run: Run) -> None:
-    """Cases that could not run, a sentence each."""
+    """Cases that could not run: a sentence for each reason, with all cases that it befell."""
+    by_reason: dict[tuple[str, str], list[Failure]] = {}
     for failure in run.failures:
-        st.warning(
-            f"{failure.case.workload} {failure.case.size} on {run.label(failure.case.device)}: {failure.error}",
-            icon=":material/block:",
-        )
+        by_reason.setdefault((failure.case.device, failure.error), []).append(failure)
+    for (device, error), some in by_reason.items():
+        names = [f"{failure.case.workload} {failure.case.size}" for failure in some]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        st.warning(f"{', '.join(names[:MOST_NAMED])}{more} on {run.label(device)}: {error}", icon=":material/block:")
 
 
 def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str, object]:

@@ -6,7 +6,8 @@ import streamlit as st
 
 from bench.doctor import Finding, examine
 from bench.home import VARIABLE, bench_home
-from bench.ui.session import load_torch, runner
+from bench.ui.session import kept, load_torch, runner
+from bench.units import size
 
 
 def show() -> None:
@@ -18,7 +19,9 @@ def show() -> None:
         return
     for finding in examine(snapshot.devices):
         _line(finding)
-    st.caption(f"Everything this program writes lies in {bench_home()}; set {VARIABLE} to change that.")
+    store = kept().store
+    runs = f" Runs: {store.path}, {size(store.size_bytes())}." if store else ""
+    st.caption(f"Everything this program writes lies in {bench_home()}; set {VARIABLE} to change that.{runs}")
 
 
 def _line(finding: Finding) -> None:
