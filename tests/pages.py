@@ -35,6 +35,7 @@ class Server:
 
     address: str
     log_file: Path
+    process: subprocess.Popen
 
     @property
     def log(self) -> str:
@@ -56,7 +57,7 @@ def serve(folder: Path, emulated: dict | None = None, program: Sequence[str] = A
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment | {"BENCH_HOME": str(folder / "home")}, stdout=out, stderr=out
         )
-    server = Server(f"http://127.0.0.1:{port}", log)
+    server = Server(f"http://127.0.0.1:{port}", log, process)
     try:
         _wait_until_it_answers(process, port, server)
         yield server
