@@ -5,7 +5,8 @@ Layers; a module imports only from the rows above its own::
     home  stats  units  timing  registry
     database  data  datasets  ops  models  cases  environment  gate  fit
     results  estimate  devices
-    learner  runner  export  guards  analysis
+    learner  runner  runfile  guards  analysis
+    export
     store  verify  subject  watch  attempts
     sweep  training  download  verdict
     replay  resume

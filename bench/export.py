@@ -1,23 +1,17 @@
-"""A run as a file. JSON is the record and reads back; CSV is a view, one row a case."""
+"""A run as a file. JSON is the record, and runfile reads it back; CSV is a view, one row a case."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from statistics import median
-from typing import Any
 
-from bench.environment import Environment
-from bench.results import FAILED, Failure, Measurement, Outcome, Run
+from bench.results import Failure, Outcome, Run
+from bench.runfile import SCHEMA_VERSION
 
-SCHEMA_VERSION = 1
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run such a cell
-
-
-class FileError(ValueError):
-    """A file that is not a run: one sentence that says what is wrong and where."""
+FORMULA_STARTS = tuple("=+-@|\t\r\n＝＋－＠")  # a spreadsheet would run such a cell
 
 
 def to_json(run: Run) -> str:
@@ -49,34 +43,6 @@ def to_entry(outcome: Outcome) -> dict[str, object]:
     } | entry
 
 
-def from_json(text: str | bytes) -> Run:
-    """The run that ``to_json`` wrote. FileError if it is not one, or from a newer version."""
-    return from_data(_parse(text))
-
-
-def from_data(data: object) -> Run:
-    """The run that ``to_head`` and ``to_entry`` made, the entries under "results". FileError as ``from_json``."""
-    if not isinstance(data, dict) or "schema_version" not in data:
-        raise FileError("This is not a run of this program: it has no schema_version.")
-    version = data["schema_version"]
-    if version != SCHEMA_VERSION:
-        newer = isinstance(version, int) and version > SCHEMA_VERSION
-        raise FileError(
-            f"The file has schema_version {version!r}, newer than the {SCHEMA_VERSION} this program reads: update it."
-            if newer
-            else f"schema_version must be {SCHEMA_VERSION}, and {version!r} is not."
-        )
-    entries = data.get("results")
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise FileError("results must be a list with one entry a case.")
-    return Run(
-        _validated(str, data.get("kind"), "kind"),
-        _validated(Environment, data.get("environment"), "environment"),
-        _validated(dict[str, Any], data.get("settings", {}), "settings"),
-        tuple(from_entry(entry, f"results[{i}]") for i, entry in enumerate(entries)),
-    )
-
-
 COLUMNS = (
     "workload", "size", "device", "dtype", "hardware", "status", "median_s", "ci95_low_s", "ci95_high_s", "noise",
     "speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high", "items_per_s", "flop_per_s", "bytes_per_s",
@@ -98,42 +64,6 @@ def to_csv(run: Run) -> bytes:
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in to_rows(run))
     return buffer.getvalue().encode("utf-8-sig")
-
-
-def from_entry(entry: dict, where: str) -> Outcome:
-    """The outcome that ``to_entry`` made; ``where`` it stands, for a FileError."""
-    kind = Failure if entry.get("status") == FAILED else Measurement
-    known = {field.name for field in fields(kind)}
-    outcome = _validated(kind, {key: value for key, value in entry.items() if key in known}, where)
-    if isinstance(outcome, Measurement):
-        if not outcome.samples_s or min(outcome.samples_s) <= 0:
-            raise FileError(f"{where}.samples_s must hold times above 0.")
-        if sum(outcome.rounds) != len(outcome.samples_s) or min(outcome.rounds, default=0) < 0:
-            raise FileError(f"{where}.rounds must add up to the number of samples.")
-    return outcome
-
-
-def _parse(text: str | bytes) -> object:
-    def refuse(constant: str) -> None:
-        raise FileError(f"{constant} is not a number in strict JSON.")
-
-    try:
-        return json.loads(text, parse_constant=refuse)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise FileError(f"This is not JSON: {error}.") from error
-
-
-def _validated(kind: Any, value: object, where: str) -> Any:
-    """``value`` as a ``kind``, or a FileError that says where it is not."""
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
-
-    config = None if hasattr(kind, "__dataclass_fields__") else ConfigDict(allow_inf_nan=False)
-    try:
-        return TypeAdapter(kind, config=config).validate_python(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join([where, *map(str, first["loc"])])
-        raise FileError(f"{place}: {first['msg']}.") from error
 
 
 def _row(run: Run, outcome: Outcome) -> dict[str, object]:
@@ -171,4 +101,4 @@ def _row(run: Run, outcome: Outcome) -> dict[str, object]:
 
 def _cell(value: object) -> object:
     """Text that a spreadsheet would take for a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+    return f"'{value}" if isinstance(value, str) and value.lstrip(" \u00a0").startswith(FORMULA_STARTS) else value

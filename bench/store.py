@@ -11,9 +11,10 @@ from pathlib import Path
 
 from bench.cases import Case
 from bench.database import Database, StoreError
-from bench.export import FileError, from_data, from_entry, to_entry, to_head
+from bench.export import to_entry, to_head
 from bench.home import bench_home
 from bench.results import Failure, Outcome, Run
+from bench.runfile import FileError, check_run, from_data, from_entry
 
 RUNNING, DONE, STOPPED, BROKEN, CRASHED = "running", "done", "stopped", "broken", "crashed"
 KILLED = "The program ended abruptly while this was measured."
@@ -169,7 +170,9 @@ class Store(Database):
             raise StoreError("This run is no longer in the store.")
         try:
             run = from_data(json.loads(found[0]) | {"results": []})
-            return run.with_outcomes(*(from_entry(json.loads(row), f"row {i}") for i, (row,) in enumerate(rows, 1)))
+            run = run.with_outcomes(*(from_entry(json.loads(row), f"row {i}") for i, (row,) in enumerate(rows, 1)))
+            check_run(run)
+            return run
         except (FileError, ValueError) as error:
             raise StoreError(f"This run can't be read from the store: {error}") from error
 

@@ -1,13 +1,14 @@
 """Every page, through its own widgets."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 from streamlit.testing.v1 import AppTest
 
-from bench.cases import Case
+from bench import timing
+from bench.cases import EFFORTS, Case, SweepPlan
 from bench.results import WRONG, Check, Failure, Learning, Run
 from bench.runner import Curve, State
 from bench.ui import charts, live, session
@@ -295,3 +296,50 @@ def test_a_job_that_ends_while_the_page_is_drawn_leaves_no_stop_button(app, monk
     clean(app.run())
     assert button(app, "stop") is None and button(app, "run") is not None
     assert any("It broke at once." in e.value for e in app.error)
+
+
+def test_a_crash_is_named_once_and_the_run_can_be_gone_on_with(home):
+    from bench.store import open_store
+
+    run = Run("sweep", ENVIRONMENT, asdict(SweepPlan("matvec", (64, 65), ("cpu",), EFFORTS["quick"])))
+    store = open_store(home / "runs.db")
+    run_id = store.begin(run, [Case("matvec", 64, "cpu"), Case("matvec", 65, "cpu")])
+    store.about_to(run_id, Case("matvec", 64, "cpu"), "first call and warm-up")
+    app = fresh()
+    clean(app.run())
+    session.runner().join(60)
+    clean(app.run())
+    (told,) = [w.value for w in app.warning if "ended abruptly" in w.value]
+    assert "while matvec 64 on cpu was measured (first call and warm-up). 0 of 2 cases" in told
+    clean(button(app, f"go on {run_id}").click().run())
+    session.runner().join(60)
+    clean(app.run())
+    assert not any("The program ended abruptly while matvec" in w.value for w in app.warning)
+    after = session.runner().snapshot.run
+    assert after.outcomes[0].status == "failed" and after.outcomes[1].case.size == 65
+    assert [head.state for head in store.heads()] == ["done", "crashed"]
+
+
+def test_a_device_that_says_nothing_for_long_is_named_and_left_alone(app, monkeypatch):
+    """Nothing can end a step that hangs; the page says what it looks like and what remains to be done."""
+    runner = session.runner()
+    now = replace(
+        runner.snapshot, state=State.RUNNING, kind="sweep", current=Case("matvec", 64, "mps"), stage="round 2",
+        run=sweep({64: {"cpu": 1e-3}}), told_at=timing.clock() - 2 * live.SILENT_S,
+    )  # fmt: skip
+    monkeypatch.setattr(type(runner), "snapshot", property(lambda self: now))
+    clean(app.run())
+    (told,) = [w.value for w in app.warning if "said nothing" in w.value]
+    assert "matvec 64 on MPS has said nothing for 2 min" in told and "the device hangs" in told
+    now = replace(now, told_at=timing.clock())
+    clean(app.run())
+    assert not any("said nothing" in w.value for w in app.warning)
+
+
+def test_cases_that_failed_for_one_reason_are_one_line(app):
+    lost = [(n, "mps", "Not tried. It stopped working.") for n in range(100, 110)]
+    finished("sweep", sweep({64: {"cpu": 1e-5}}, failures=[(70, "mps", "command buffer failed"), *lost]))
+    clean(app.run())
+    told = [w.value for w in app.warning]
+    assert "matvec 100, matvec 101, matvec 102 and 7 more on MPS: Not tried. It stopped working." in told
+    assert sum("on MPS" in text for text in told) == 2

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from bench.__main__ import FAILED, OK, USAGE, main
-from bench.export import from_json
 from bench.results import CONVERGED, NOISY
+from bench.runfile import from_json
 
 ROOT = Path(__file__).parent.parent
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from bench import models, ops  # noqa: F401
 from bench.cases import Case
-from bench.export import COLUMNS, SCHEMA_VERSION, FileError, from_json, to_csv, to_json
+from bench.export import COLUMNS, to_csv, to_json
 from bench.registry import Cost
 from bench.results import Failure, Learning, Measurement, Run
+from bench.runfile import SCHEMA_VERSION, FileError, from_json
 
 
 @pytest.fixture
@@ -32,7 +33,12 @@ def trained():
         ((50, 2.3), (100, 1.1)), 1.7, 0.875,
     )  # fmt: skip
     outcome = replace(measurement("cpu", 128, 0.01, "mlp/train"), learning=learning)
-    return Run("training", ENVIRONMENT, {"networks": ["mlp"], "epochs": 2}, (outcome,))
+    return Run(
+        "training",
+        ENVIRONMENT,
+        {"networks": ["mlp"], "epochs": 2, "data": "synthetic stand-in", "images": 100},
+        (outcome,),
+    )
 
 
 def test_json_reads_back(run, trained):
@@ -51,9 +57,10 @@ measurements = st.builds(
 failed = st.builds(lambda why: Failure(Case("matvec", 16, "xpu"), why), st.text(max_size=30))
 
 
-@given(st.lists(measurements | failed, max_size=6))
+@given(st.lists(measurements | failed, max_size=6, unique_by=lambda outcome: outcome.case))
 def test_any_run_reads_back_and_has_a_row_a_case(outcomes):
-    run = Run("sweep", ENVIRONMENT, {"operation": "matvec"}, tuple(outcomes))
+    environment = replace(ENVIRONMENT, devices=dict.fromkeys(("cpu", "mps", "xpu"), "x"))
+    run = Run("sweep", environment, {"operation": "matvec", "sizes": [16]}, tuple(outcomes))
     assert from_json(to_json(run)) == run
     rows = list(csv.DictReader(io.StringIO(to_csv(run).decode("utf-8-sig"), newline="")))
     assert len(rows) == len(outcomes)
@@ -87,7 +94,7 @@ def test_csv_has_ascii_headers_with_units_and_opens_in_excel_and_pandas(run):
     assert frame.reason.iloc[-1] == "MPS backend out of memory"
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-cmd", "@x", "\tx"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-cmd", "@x", "\tx", "\nx", " =1", "＝1", "|calc"])
 def test_no_cell_starts_a_formula(text):
     run = sweep({}, failures=[(16, "cpu", text)])
     row = next(csv.DictReader(io.StringIO(to_csv(run).decode("utf-8-sig"), newline="")))

@@ -9,9 +9,10 @@ from bench import models, ops  # noqa: F401
 from bench.cases import EFFORTS, Case, PlanError, SweepPlan, TrainingPlan
 from bench.datasets import SYNTHETIC
 from bench.devices import find_devices
-from bench.export import from_json, to_json
+from bench.export import to_json
 from bench.results import Failure
 from bench.resume import plan_of, remainder
+from bench.runfile import from_json
 from bench.sweep import measure
 from bench.training import train
 

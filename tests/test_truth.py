@@ -12,9 +12,9 @@ from fakes import Machine, Watcher
 
 from bench import analysis, models, ops  # noqa: F401
 from bench.cases import EFFORTS, SweepPlan, again
-from bench.export import from_json
 from bench.replay import readings
 from bench.results import WRONG
+from bench.runfile import from_json
 from bench.sweep import measure
 from bench.verdict import OPEN, doubts, judge
 

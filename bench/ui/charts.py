@@ -13,6 +13,7 @@ from bench.fit import Crossing
 from bench.registry import NETWORKS
 from bench.results import Measurement, Run
 from bench.runner import Curve
+from bench.ui.plain import escaped
 from bench.units import count, si, significant
 
 COLORS = {"cpu": "#E69F00", "mps": "#0072B2", "cuda": "#009E73", "xpu": "#CC79A7"}  # Okabe-Ito; the same everywhere
@@ -171,7 +172,7 @@ def _struck_out(figure: go.Figure, run: Run) -> None:
         figure.add_scatter(
             x=[m.case.size for m in wrong], y=[m.median_s.value for m in wrong], mode="markers", name="struck out",
             marker={"symbol": "x", "size": 12, "color": [COLORS.get(m.case.device, "#888") for m in wrong]},
-            customdata=[f"{run.label(m.case.device)}: {m.reason}" for m in wrong],
+            customdata=[escaped(f"{run.label(m.case.device)}: {m.reason}") for m in wrong],
             hovertemplate="<b>%{x}</b>, struck out<br>%{customdata}<extra></extra>",
         )  # fmt: skip
 
@@ -201,7 +202,7 @@ def _hover(run: Run, m: Measurement, more: str = "") -> str:
     if speedup:
         low, high = significant(speedup.low), significant(speedup.high)
         lines.append(f"{significant(speedup.value)} times as fast as the CPU ({low} to {high})")
-    lines += [line for line in (more, m.reason, *m.flags) if line]
+    lines += [escaped(line) for line in (more, m.reason, *m.flags) if line]
     return "<br>".join(lines)
 
 
@@ -259,4 +260,5 @@ def provenance(run: Run, line_break: str = " · ") -> str:
     """Where a chart comes from, to be read off the picture itself."""
     environment = run.environment
     emulated = f"EMULATED device, not real hardware{line_break}" if run.emulated else ""
-    return f"{emulated}{environment.chip} · PyTorch {environment.torch} · {environment.captured_at[:10]}"
+    chip, torch = escaped(environment.chip), escaped(environment.torch)
+    return f"{emulated}{chip} · PyTorch {torch} · {environment.captured_at[:10]}"

@@ -41,7 +41,7 @@ def chart_page(figure: go.Figure, title: str, run: Run) -> str:
     """One HTML file with everything inside; works without a network."""
     figure.update_layout(title={"text": html.escape(title)}, template="plotly_white", margin_t=90, height=620)
     page = figure.to_html(include_plotlyjs=True, full_html=True, config=chart_config(file_name(run)))
-    head = f"<title>{html.escape(title)} – {html.escape(provenance(run))}</title>"
+    head = f"<title>{html.escape(title)} – {provenance(run)}</title>"
     return page.replace("<head>", f"<head>{head}", 1)
 
 

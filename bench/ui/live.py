@@ -9,6 +9,7 @@ import streamlit as st
 from bench import timing
 from bench.runner import Job, Snapshot, State
 from bench.ui.notices import about_keeping
+from bench.ui.plain import plain
 from bench.ui.session import drawing, runner
 from bench.units import duration
 
@@ -99,7 +100,7 @@ def show_end(snapshot: Snapshot) -> None:
     """How the last job of a page ended, where it did not simply finish."""
     about_keeping(snapshot)
     if snapshot.state is State.BROKEN:
-        st.error(snapshot.error, icon=":material/error:")
+        st.error(plain(snapshot.error), icon=":material/error:")
         if snapshot.run is not None or "DataError" not in snapshot.details:
             with st.expander("Details for a report"):
                 st.code(snapshot.details, language=None)

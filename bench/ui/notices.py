@@ -9,17 +9,18 @@ from bench.results import REFERENCE, Run
 from bench.resume import remainder
 from bench.runner import Snapshot, State
 from bench.store import Head, StoreError
+from bench.ui.plain import plain
 from bench.ui.session import kept, runner
 
 
 def about_devices(snapshot: Snapshot) -> None:
     """Why there is nothing to compare, if there is nothing."""
     if snapshot.state is State.BROKEN and not snapshot.devices:
-        st.error(snapshot.error, icon=":material/error:")
+        st.error(plain(snapshot.error), icon=":material/error:")
         st.code(snapshot.details, language=None)
         return
     if snapshot.devices and {device.name for device in snapshot.usable} == {REFERENCE}:
-        mps = next((device.reason for device in snapshot.devices if device.name == "mps"), "")
+        mps = next((plain(device.reason) for device in snapshot.devices if device.name == "mps"), "")
         st.info(
             f"No accelerator here, so only the CPU can be measured. {mps} The page **This machine** tells more.",
             icon=":material/memory:",
@@ -29,24 +30,26 @@ def about_devices(snapshot: Snapshot) -> None:
 def about_keeping(snapshot: Snapshot) -> None:
     """Why a run is not kept on disk, if it is not."""
     if snapshot.notice:
-        st.warning(snapshot.notice, icon=":material/save:")
+        st.warning(plain(snapshot.notice), icon=":material/save:")
 
 
 def about_store() -> None:
     """What was found when the store of runs was opened: damage, a run that a crash ended, or no store at all."""
     for notice in kept().notices:
-        st.warning(notice, icon=":material/save:")
+        st.warning(plain(notice), icon=":material/save:")
     for head in list(kept().crashed):
         _about_crash(head)
 
 
 def _about_crash(head: Head) -> None:
     """Which case killed the program, what is kept, and the offer to go on without it."""
-    at = f" while {head.case.workload} {head.case.size} on {head.case.device} was measured" if head.case else ""
-    when = head.captured_at[:16].replace("T", " ")
+    at, when = "", head.captured_at[:16].replace("T", " ")
+    if head.case:
+        at = f" while {head.case.workload} {head.case.size} on {head.case.device} was measured"
+    stage = f" ({head.stage})" if head.stage else ""
     st.warning(
-        f"The program ended abruptly{at} ({head.stage or 'getting ready'}). {head.outcomes} of {head.planned} cases "
-        f"of that run ({head.what}, {when} UTC) are kept.", icon=":material/crisis_alert:",
+        f"{plain(f'The program ended abruptly{at}{stage}.')} {head.outcomes} of {head.planned} cases of that run "
+        f"({plain(head.what)}, {when} UTC) are kept.", icon=":material/crisis_alert:",
     )  # fmt: skip
     with st.container(horizontal=True):
         st.button(

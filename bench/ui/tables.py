@@ -13,6 +13,7 @@ import streamlit as st
 from bench.registry import NETWORKS
 from bench.replay import readings
 from bench.results import Failure, Measurement, Run
+from bench.ui.plain import plain
 from bench.units import si, significant
 
 MOST_NAMED = 3  # cases that failed for the same reason
@@ -77,7 +78,9 @@ def failures(run: Run) -> None:
     for (device, error), some in by_reason.items():
         names = [f"{failure.case.workload} {failure.case.size}" for failure in some]
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        st.warning(f"{', '.join(names[:MOST_NAMED])}{more} on {run.label(device)}: {error}", icon=":material/block:")
+        st.warning(
+            f"{', '.join(names[:MOST_NAMED])}{more} on {run.label(device)}: {plain(error)}", icon=":material/block:"
+        )
 
 
 def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str, object]:

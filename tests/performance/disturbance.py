@@ -33,8 +33,8 @@ from pages import APP, ROOT, Dashboard, serve
 from playwright.sync_api import sync_playwright
 
 from bench.cases import EFFORTS, spaced_sizes
-from bench.export import from_json
 from bench.results import Run
+from bench.runfile import from_json
 from bench.units import si
 
 FIRST, LAST, HOW_MANY = 16, 3072, 9  # ends that the page's slider has

@@ -23,6 +23,7 @@ from bench.ui.controls import choose_sweep, rates
 from bench.ui.downloads import chart_config, show_downloads
 from bench.ui.live import begin, follow, show_end, start_or_stop
 from bench.ui.notices import about_devices, about_run
+from bench.ui.plain import plain
 from bench.ui.session import load_torch, runner
 from bench.units import count, duration, si, significant, size
 
@@ -126,7 +127,7 @@ def _results(run: Run) -> None:
         st.subheader(sentence, anchor=False)
     about_run(run)
     for line in verdict.doubts(run):
-        st.caption(f":material/warning: {line}")
+        st.caption(f":material/warning: {plain(line)}")
     tables.failures(run)
     if not run.measurements:
         return

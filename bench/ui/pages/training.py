@@ -19,6 +19,7 @@ from bench.ui.controls import choose_training, rates
 from bench.ui.downloads import chart_config, show_downloads
 from bench.ui.live import begin, follow, show_end, start_or_stop
 from bench.ui.notices import about_devices, about_run
+from bench.ui.plain import plain
 from bench.ui.session import load_torch, runner
 from bench.units import duration, size
 
@@ -103,11 +104,11 @@ def _results(last: Snapshot) -> None:
         st.subheader(sentence, anchor=False)
     about_run(run)
     for line in verdict.doubts(run):
-        st.caption(f":material/warning: {line}")
+        st.caption(f":material/warning: {plain(line)}")
     if run.measurements:
         tables.recap_table(run)
         st.caption(HEADLINE)
-        st.caption(f"Images: {run.settings['data']}.")
+        st.caption(f"Images: {plain(run.settings['data'])}.")
     _draw(last)
     if not run.measurements:
         return
