@@ -10,14 +10,13 @@ from bench.cases import EFFORTS, ReplayPlan, SweepPlan
 from bench.datasets import FASHION, available
 from bench.estimate import sweep_outlook, training_outlook
 from bench.registry import ARTICLE_SIZES
-from bench.replay import published, readings, replay, sentences
-from bench.results import Run
-from bench.runner import Snapshot
-from bench.ui import pictures, tables
+from bench.replay import published, replay
+from bench.ui import pictures
+from bench.ui.article_view import draw_replay, show_replay
 from bench.ui.controls import choose_training, rates
-from bench.ui.downloads import chart_config, show_downloads
+from bench.ui.downloads import chart_config
 from bench.ui.live import follow, show_end, start_or_stop
-from bench.ui.notices import about_devices, about_run
+from bench.ui.notices import about_devices
 from bench.ui.session import load_torch, runner
 from bench.units import duration
 
@@ -27,12 +26,6 @@ CLAIM = (
     "**14 times as fast** on MPS, and a matrix-vector product up to 12 times. Its code is public, so that its "
     "method can be repeated anywhere. Press **Replay** to run both of its experiments on this machine, by its clocks "
     "and by ours."
-)
-MATVEC = (
-    "The article's clock stopped when the product had been *queued*, while the accelerator was still at work, and it "
-    "had not let the device warm up. So on an accelerator it shows the time of handing over, not of computing: dashed, "
-    "almost flat. The solid lines wait for the device; where the two lie on each other, as on the CPU of a quiet "
-    "machine, the article's clock was right."
 )
 
 
@@ -55,7 +48,7 @@ def show() -> None:
         if missing and not snapshot.active:
             st.warning(f"Fashion-MNIST is not on this machine yet. {blocked}", icon=":material/image:")
     about_devices(snapshot)
-    if follow(snapshot, KIND, _draw):
+    if follow(snapshot, KIND, draw_replay):
         return
     last = runner().last(KIND)
     if last is None:
@@ -63,8 +56,7 @@ def show() -> None:
         return
     show_end(last)
     if last.run and last.run.outcomes:
-        about_run(last.run)
-        _story(last.run)
+        show_replay(last.run)
 
 
 def _claimed() -> None:
@@ -73,43 +65,3 @@ def _claimed() -> None:
     figure = pictures.published_speedups()
     st.plotly_chart(figure, key="chart published", config=chart_config("published"), alt="Published speed-ups of MPS.")
     st.caption(f"Published, not measured here: {published()['source']}; {published()['machine']}.")
-
-
-def _draw(snapshot: Snapshot) -> None:
-    """While it runs."""
-    if snapshot.run and readings(snapshot.run):
-        _matvec(snapshot.run)
-        tables.replay_table(snapshot.run)
-
-
-def _story(run: Run) -> None:
-    """When it is over: what the clocks say, and why they differ."""
-    for sentence in sentences(run):
-        st.markdown(f"**{sentence}**")
-    if not readings(run):
-        tables.failures(run)
-        return
-    st.subheader("Training and inference: how far the article's clock was off", anchor=False)
-    figure = pictures.clock_errors(run)
-    st.plotly_chart(figure, key="chart errors", config=chart_config("clocks"), alt="The article's clock over the wall.")
-    st.caption(
-        "`process_time` adds up the CPU seconds of all threads and leaves out the time spent waiting. On the CPU it "
-        "therefore reads up to as many times too long as threads are busy, on an accelerator too short, as long as the "
-        "CPU only waits. Both errors favour the accelerator; at 1 the clock is right."
-    )
-    st.subheader("Matrix × vector: what the clock did not wait for", anchor=False)
-    _matvec(run)
-    tables.replay_table(run)
-    tables.failures(run)
-    st.caption(
-        "Published figures are the article's, of an M1 Pro with PyTorch 2.1.2. The loader here takes images from "
-        "memory one by one, as the article's did from a file, but without decoding them."
-    )
-    show_downloads(run, lambda: pictures.matvec_clocks(run), "Matrix × vector by two clocks")
-
-
-def _matvec(run: Run) -> None:
-    figure = pictures.matvec_clocks(run)
-    alt = "Time of a matrix-vector product against size, by the article's clock (dashed) and by the wall (solid)."
-    st.plotly_chart(figure, key="chart matvec", config=chart_config("matvec-clocks"), alt=alt)
-    st.caption(MATVEC)

@@ -6,30 +6,20 @@ from functools import partial
 
 import streamlit as st
 
-from bench import verdict
 from bench.cases import TrainingPlan
 from bench.datasets import FASHION, available
 from bench.download import fetch
 from bench.estimate import training_outlook
-from bench.results import Run
 from bench.runner import Snapshot
 from bench.training import train
-from bench.ui import charts, tables
 from bench.ui.controls import choose_training, rates
-from bench.ui.downloads import chart_config, show_downloads
 from bench.ui.live import begin, follow, show_end, start_or_stop
-from bench.ui.notices import about_devices, about_run
-from bench.ui.plain import plain
+from bench.ui.notices import about_devices
 from bench.ui.session import load_torch, runner
+from bench.ui.training_view import draw_training, show_training
 from bench.units import duration, size
 
 KIND, DOWNLOAD = "training", "download"
-HEADLINE = (
-    "**Training** and **inference** are wall-clock seconds with the device waited for, and contain loading "
-    "(taking a batch from memory), copying it to the device, and computing. They do not contain warm-up, "
-    "reading the loss, or the test. Where a step's time goes is measured apart, waiting after each phase, "
-    "so that the phases may add up to more than a step."
-)
 
 
 def show() -> None:
@@ -44,7 +34,7 @@ def show() -> None:
     load_torch()
     _button(plan, snapshot)
     about_devices(snapshot)
-    if follow(snapshot, KIND, _draw):
+    if follow(snapshot, KIND, draw_training):
         return
     download, last = runner().last(DOWNLOAD), runner().last(KIND)
     if download is snapshot or (download and snapshot.kind == DOWNLOAD):
@@ -54,7 +44,7 @@ def show() -> None:
         return
     show_end(last)
     if last.run and last.run.outcomes:
-        _results(last)
+        show_training(last.run, last.curves)
 
 
 def _button(plan: TrainingPlan | None, snapshot: Snapshot) -> None:
@@ -78,47 +68,3 @@ def _button(plan: TrainingPlan | None, snapshot: Snapshot) -> None:
         st.button(
             "Download Fashion-MNIST", icon=":material/download:", key="fetch", on_click=begin, args=(fetch, DOWNLOAD)
         )
-
-
-def _draw(snapshot: Snapshot) -> None:
-    """While it runs, and the same two charts afterwards."""
-    run = snapshot.run
-    if run is None or not snapshot.curves:
-        return
-    left, right = st.columns(2)
-    with left:
-        figure = charts.loss_against_images(snapshot.curves, run)
-        st.plotly_chart(figure, key="chart loss", config=chart_config("loss"), alt="Training loss against images seen.")
-    with right:
-        figure = charts.time_against_epoch(snapshot.curves, int(run.settings["images"]), run)
-        st.plotly_chart(
-            figure, key="chart epochs", config=chart_config("time"), alt="Training time against epochs done."
-        )
-    tables.failures(run)
-
-
-def _results(last: Snapshot) -> None:
-    """When it is over."""
-    run = last.run
-    for sentence in verdict.of_training(run):
-        st.subheader(sentence, anchor=False)
-    about_run(run)
-    for line in verdict.doubts(run):
-        st.caption(f":material/warning: {plain(line)}")
-    if run.measurements:
-        tables.recap_table(run)
-        st.caption(HEADLINE)
-        st.caption(f"Images: {plain(run.settings['data'])}.")
-    _draw(last)
-    if not run.measurements:
-        return
-    st.subheader("Where a training step's time goes", anchor=False)
-    figure = charts.phases_of_a_step(run)
-    st.plotly_chart(
-        figure, key="chart phases", config=chart_config("phases"), alt="Phases of a training step, by device."
-    )
-    show_downloads(run, partial(_loss_chart, run, last), "Training: loss against images seen")
-
-
-def _loss_chart(run: Run, last: Snapshot):
-    return charts.loss_against_images(last.curves, run)

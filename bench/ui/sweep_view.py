@@ -1,0 +1,128 @@
+"""A finished sweep: the verdict first, then figures, charts, table and files."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from bench import verdict
+from bench.analysis import Portrait, portraits
+from bench.export import to_json
+from bench.registry import OPERATIONS
+from bench.results import REFERENCE, Run
+from bench.stats import Estimate
+from bench.ui import charts, details, tables
+from bench.ui.downloads import chart_config, show_downloads
+from bench.ui.notices import about_run
+from bench.ui.plain import plain
+from bench.units import count, si, significant
+
+CLOCKS = (
+    "**Wall**: until the device has finished; everything else on this page is by it. **Device's own**: between two "
+    "events that the device itself stamps. **Until queued**: when the call returned, the device perhaps still at work; "
+    "a clock that does not wait shows this, and makes an accelerator look faster than it is."
+)
+
+
+def show_sweep(run: Run, band: float = 1.0) -> None:
+    """Everything of a sweep that is over; ``band`` is the factor by which a device differed from itself."""
+    found = _portraits(to_json(run), run)
+    crossings = [crossing for portrait in found.values() for crossing in portrait.crossings]
+    for sentence in verdict.of_sweep(run, found):
+        st.subheader(sentence, anchor=False)
+    about_run(run)
+    for line in verdict.doubts(run):
+        st.caption(f":material/warning: {plain(line)}")
+    tables.failures(run)
+    if not run.measurements:
+        return
+    _figures(run, found)
+    axis, sizes = axis_of(run), sizes_of(run)
+    alone = run.devices == (REFERENCE,)
+    names = ["Time", "Rate", "Table"] if alone else ["Time", "Speed-up", "Rate", "Clocks", "Table"]
+    tabs = dict(zip(names, st.tabs(names), strict=True))
+    with tabs["Time"]:
+        log = log_axes()
+        figure = charts.time_against_size(run, axis, sizes, log, crossings=crossings)
+        st.plotly_chart(figure, key="chart time", config=chart_config("time"), alt=alt_text(run))
+    if "Speed-up" in tabs:
+        with tabs["Speed-up"]:
+            figure = charts.speedup_against_size(run, axis, sizes, log, band, crossings)
+            alt = "How many times as fast as the CPU, against size, with 95 % intervals."
+            st.plotly_chart(figure, key="chart speed-up", config=chart_config("speed-up"), alt=alt)
+    with tabs["Rate"]:
+        quantity = st.segmented_control(
+            "Quantity", ["FLOP/s", "B/s"], default="FLOP/s", required=True, key="rate", label_visibility="collapsed",
+            help="Floating-point operations, or bytes of least memory traffic, a second.",
+        )  # fmt: skip
+        figure = charts.rate_against_size(run, axis, sizes, log, quantity)
+        st.plotly_chart(figure, key="chart rates", config=chart_config("rate"), alt=f"{quantity} against size.")
+    if "Clocks" in tabs:
+        with tabs["Clocks"]:
+            figure = details.clocks_against_size(run, axis, sizes, log)
+            alt = "Time per call by three clocks: the wall, the device's own, and until the call had been queued."
+            st.plotly_chart(figure, key="chart clocks", config=chart_config("clocks"), alt=alt)
+            st.caption(CLOCKS)
+    with tabs["Table"]:
+        tables.sweep_table(run, axis)
+    title = f"{OPERATIONS[str(run.settings['operation'])].title}: time per call against {axis}"
+    show_downloads(run, lambda: charts.time_against_size(run, axis, sizes, log, crossings=crossings), title)
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _portraits(record: str, _run: Run) -> dict[str, Portrait]:
+    """Fitting takes a moment: once for a run, which its record identifies."""
+    return portraits(_run)
+
+
+def _figures(run: Run, found: dict[str, Portrait]) -> None:
+    """Each device in figures: at the largest size, to start a call, and moving data."""
+    largest = max(m.case.size for m in run.measurements)
+    with st.container(horizontal=True):
+        for device, portrait in found.items():
+            m = next((m for m in run.measurements if (m.case.size, m.case.device) == (largest, device)), None)
+            if m and m.believed:
+                _figure(
+                    f"{run.label(device)} at {axis_of(run)} = {count(largest)}", m.median_s, "s",
+                    "Median wall time of one call, with the device waited for.", run.speedup(m),
+                )  # fmt: skip
+            curve = portrait.curve
+            if curve and curve.describes:
+                _figure(
+                    f"{run.label(device)}: overhead", curve.t0, "s",
+                    "What every call takes however small, from a curve fitted to all sizes: the dispatch overhead.",
+                )  # fmt: skip
+                _figure(
+                    f"{run.label(device)}: bandwidth", curve.bandwidth, "B/s",
+                    "Bytes of numbers moved a second at large sizes, from the same curve.",
+                )  # fmt: skip
+
+
+def _figure(name: str, estimate: Estimate, unit: str, meaning: str, speedup: Estimate | None = None) -> None:
+    low, high = si(estimate.low, unit), si(estimate.high, unit) if math.isfinite(estimate.high) else "no limit"
+    st.metric(
+        name, si(estimate.value, unit), f"{significant(speedup.value)} times the CPU's speed" if speedup else None,
+        delta_arrow="off", delta_color="off", help=f"{meaning} 95 % interval: {low} to {high}.", border=True,
+    )  # fmt: skip
+
+
+def log_axes() -> bool:
+    return st.segmented_control(
+        "Axes", ["log", "linear"], default="log", required=True, key="axes", label_visibility="collapsed",
+        persist_state="session", bind="query-params",
+        help="On logarithmic axes each step is a factor, so that small and large sizes can be read together.",
+    ) == "log"  # fmt: skip
+
+
+def axis_of(run: Run) -> str:
+    return OPERATIONS[str(run.settings["operation"])].axis
+
+
+def sizes_of(run: Run) -> list[int]:
+    return list(run.settings["sizes"])
+
+
+def alt_text(run: Run) -> str:
+    title, devices = OPERATIONS[str(run.settings["operation"])].title, ", ".join(map(run.label, run.devices))
+    return f"{title}: median time per call against size on {devices}, with 95 % intervals. The table has the numbers."

@@ -1,0 +1,81 @@
+"""A training, while it runs and when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from bench import verdict
+from bench.results import Run
+from bench.runner import Curve, Snapshot
+from bench.ui import charts, tables
+from bench.ui.downloads import chart_config, show_downloads
+from bench.ui.notices import about_run
+from bench.ui.plain import plain
+
+HEADLINE = (
+    "**Training** and **inference** are wall-clock seconds with the device waited for, and contain loading "
+    "(taking a batch from memory), copying it to the device, and computing. They do not contain warm-up, "
+    "reading the loss, or the test. Where a step's time goes is measured apart, waiting after each phase, "
+    "so that the phases may add up to more than a step."
+)
+
+
+def draw_training(snapshot: Snapshot) -> None:
+    """While it runs."""
+    if snapshot.run:
+        _curves(snapshot.run, snapshot.curves)
+
+
+def _curves(run: Run, curves: Sequence[Curve]) -> None:
+    """Loss and time, while it runs and afterwards."""
+    if not curves:
+        return
+    left, right = st.columns(2)
+    with left:
+        figure = charts.loss_against_images(curves, run)
+        st.plotly_chart(figure, key="chart loss", config=chart_config("loss"), alt="Training loss against images seen.")
+    with right:
+        figure = charts.time_against_epoch(curves, int(run.settings["images"]), run)
+        st.plotly_chart(
+            figure, key="chart epochs", config=chart_config("time"), alt="Training time against epochs done."
+        )
+    tables.failures(run)
+
+
+def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
+    """Everything of a training that is over; a run read from a file has its curves in its measurements."""
+    curves = curves or curves_of(run)
+    for sentence in verdict.of_training(run):
+        st.subheader(sentence, anchor=False)
+    about_run(run)
+    for line in verdict.doubts(run):
+        st.caption(f":material/warning: {plain(line)}")
+    if run.measurements:
+        tables.recap_table(run)
+        st.caption(HEADLINE)
+        st.caption(f"Images: {plain(run.settings['data'])}.")
+    _curves(run, curves)
+    if not run.measurements:
+        return
+    st.subheader("Where a training step's time goes", anchor=False)
+    figure = charts.phases_of_a_step(run)
+    st.plotly_chart(
+        figure, key="chart phases", config=chart_config("phases"), alt="Phases of a training step, by device."
+    )
+    show_downloads(run, partial(charts.loss_against_images, curves, run), "Training: loss against images seen")
+
+
+def curves_of(run: Run) -> tuple[Curve, ...]:
+    """The losses that a run kept; the times between them are taken as even."""
+    found = []
+    for m in run.measurements:
+        if not m.learning or not m.learning.losses:
+            continue
+        images, losses = zip(*m.learning.losses, strict=True)
+        total = sum(m.learning.epochs_s)
+        seconds = tuple(total * n / images[-1] for n in images)
+        found.append(Curve(m.case.workload.partition("/")[0], m.case.device, images, losses, seconds))
+    return tuple(found)
