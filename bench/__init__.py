@@ -2,15 +2,16 @@
 
 Layers; a module imports only from the rows above its own::
 
-    home  stats  units  timing  registry
+    home  stats  units  timing  registry  apple
     database  data  datasets  ops  models  cases  environment  gate  fit
     results  estimate  devices
     learner  runner  runfile  guards  analysis
     export
-    store  verify  subject  watch  attempts
+    store  compare  verify  subject  watch  attempts
     sweep  training  download  verdict
     replay  resume
     recorder  doctor
+    terminal
     __main__  ui        ui is the only package that imports streamlit or plotly
 
 Nothing here imports torch when it is imported, except ``devices``: the page has to paint before

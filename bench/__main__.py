@@ -1,4 +1,4 @@
-"""The same jobs without a page: ``python -m bench sweep | train | replay | aa | doctor``.
+"""The same jobs without a page: ``python -m bench sweep | train | replay | aa | compare | doctor``.
 
 Exit code 0: done. 1: something failed. 2: bad usage, said in one sentence.
 """
@@ -12,20 +12,18 @@ from functools import partial
 from pathlib import Path
 
 from bench import models, ops, verdict  # noqa: F401  (importing the first two fills the registries)
-from bench.cases import EFFORTS, Case, PlanError, ReplayPlan, SweepPlan, TrainingPlan, again, parse_sizes
+from bench.cases import EFFORTS, PlanError, ReplayPlan, SweepPlan, TrainingPlan, again, parse_sizes
+from bench.compare import compare, slower_than
 from bench.datasets import FASHION, SOURCES
-from bench.export import to_csv, to_json
-from bench.recorder import Recorder
 from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS
-from bench.replay import replay, sentences
-from bench.results import Failure, Measurement, Run
-from bench.runner import Job, Runner, Snapshot, State
+from bench.replay import replay
+from bench.results import Run
+from bench.runfile import FileError, from_json
+from bench.runner import Runner, State
 from bench.store import StoreError, open_store
 from bench.sweep import measure
+from bench.terminal import FAILED, OK, USAGE, carry_out, comparison_text, recording_runner
 from bench.training import train
-from bench.units import duration, si, significant
-
-OK, FAILED, USAGE = 0, 1, 2
 
 
 class _Parser(argparse.ArgumentParser):
@@ -45,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m bench", description="Benchmark PyTorch on CPU against MPS, CUDA or XPU.")
     commands = parser.add_subparsers(
-        required=True, metavar="sweep | train | replay | aa | doctor", parser_class=_Parser
+        required=True, metavar="sweep | train | replay | aa | compare | doctor", parser_class=_Parser
     )
 
     sweep = commands.add_parser("sweep", help="one operation over sizes")
@@ -74,40 +72,47 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--seed", default=0, type=int)
         command.add_argument("--out", type=Path, help="write the run here: .json, or .csv for the table alone")
 
+    comparing = commands.add_parser("compare", help="two runs side by side")
+    comparing.set_defaults(run=_compare)
+    comparing.add_argument("first", help="a run: a .json file, or the name or id of one in the store")
+    comparing.add_argument("second", help="the run compared with it")
+    comparing.add_argument("--fail-slower", type=float, metavar="FACTOR", help="exit with 1 if a case of the second "
+                           "run is slower by more than this factor, as its interval supports")  # fmt: skip
+
     commands.add_parser("doctor", help="what is here, what is missing and why").set_defaults(run=_doctor)
     return parser
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    runner, make = _recording(), _sweep_plan(options)
+    runner, make = recording_runner(), _sweep_plan(options)
     plan = make(_choose(options.devices, runner))
-    return _carry_out(runner, partial(measure, plan), "sweep", plan.cases, options.out)
+    return carry_out(runner, partial(measure, plan), "sweep", plan.cases, options.out)
 
 
 def _noise(options: argparse.Namespace) -> int:
-    runner, make = _recording(), _sweep_plan(options)
+    runner, make = recording_runner(), _sweep_plan(options)
     device = _choose(options.devices, runner)[-1]
     plan = make((device, again(device)))
-    return _carry_out(runner, partial(measure, plan), "aa", plan.cases, options.out)
+    return carry_out(runner, partial(measure, plan), "aa", plan.cases, options.out)
 
 
 def _train(options: argparse.Namespace) -> int:
     make = _training_plan(options)
     if options.download and options.data == FASHION and (code := _download()) != OK:
         return code
-    runner = _recording()
+    runner = recording_runner()
     plan = make(_choose(options.devices, runner))
-    return _carry_out(runner, partial(train, plan), "training", plan.cases, options.out)
+    return carry_out(runner, partial(train, plan), "training", plan.cases, options.out)
 
 
 def _replay(options: argparse.Namespace) -> int:
     make = _training_plan(options)
     if options.download and options.data == FASHION and (code := _download()) != OK:
         return code
-    runner = _recording()
+    runner = recording_runner()
     training = make(_choose(options.devices, runner))
     plan = ReplayPlan(SweepPlan("matvec", ARTICLE_SIZES, training.devices, EFFORTS["quick"]), training)
-    return _carry_out(runner, partial(replay, plan), "replay", plan.cases, options.out)
+    return carry_out(runner, partial(replay, plan), "replay", plan.cases, options.out)
 
 
 def _sweep_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], SweepPlan]:
@@ -145,6 +150,37 @@ def _doctor(options: argparse.Namespace) -> int:
     findings = examine()
     print(report(findings))
     return OK if all(finding.good for finding in findings if finding.needed) else FAILED
+
+
+def _compare(options: argparse.Namespace) -> int:
+    if options.fail_slower is not None and not options.fail_slower >= 1:
+        raise PlanError(f"--fail-slower must be at least 1, and {options.fail_slower} is not.")
+    names = options.first, options.second
+    comparison = compare(*map(_run_named, names))
+    print(comparison_text(comparison, *names))
+    if options.fail_slower is None:
+        return OK
+    slower = slower_than(comparison, options.fail_slower)
+    for pair in slower:
+        print(f"Slower by more than {options.fail_slower} times: {pair.case}", file=sys.stderr)
+    return FAILED if slower or not comparison.pairs else OK
+
+
+def _run_named(name: str) -> Run:
+    """From a file, or from the store by id or name."""
+    try:
+        path = Path(name).expanduser()
+        if path.suffix == ".json" or path.is_file():
+            return from_json(path.read_bytes())
+        store = open_store()
+        found = [head.id for head in store.heads() if name in (head.id, head.name)]
+        if len(found) == 1:
+            return store.load(found[0])
+    except OSError as error:
+        raise PlanError(f"{name} can't be read ({error.strerror}).") from error
+    except (FileError, StoreError) as error:
+        raise PlanError(f"{name}: {error}") from error
+    raise PlanError(f"{'Several runs have' if found else 'No file and no run in the store has'} the name {name!r}.")
 
 
 def _download() -> int:
@@ -200,93 +236,6 @@ def _choose(text: str, runner: Runner) -> tuple[str, ...]:
         if not found[name].usable:
             raise PlanError(f"Device {name!r} can't be used. {found[name].reason}")
     return chosen
-
-
-def _carry_out(runner: Runner, job: Job, kind: str, planned: tuple[Case, ...], out: Path | None) -> int:
-    runner.start(job, kind, planned)
-    try:
-        snapshot = _wait(runner)
-    except KeyboardInterrupt:
-        print("Stopping after the current block; finished cases are kept.", file=sys.stderr)
-        runner.stop()
-        snapshot = runner.join(4.0)
-    run = snapshot.run
-    for text in filter(None, (snapshot.notice, snapshot.error)):
-        print(text, file=sys.stderr)
-    if run is None:
-        return FAILED
-    print(_table(run))
-    for sentence in _sentences(run, snapshot.kind):
-        print(sentence)
-    if out:
-        out.write_bytes(to_csv(run) if out.suffix == ".csv" else to_json(run).encode())
-        print(f"Written to {out}")
-    return FAILED if run.failures or snapshot.state is not State.DONE else OK
-
-
-def _recording() -> Runner:
-    """A runner that keeps its runs on disk; where that can't be, it says so and goes on."""
-    try:
-        store = open_store()
-        for notice in store.notices:
-            print(notice, file=sys.stderr)
-        for head in store.unfinished():
-            store.recover(head.id)
-            at = f" while {head.case} was measured" if head.case else ""
-            print(f"An earlier run ended abruptly{at}; {head.outcomes} of its cases are kept.", file=sys.stderr)
-        return Runner(recorder=Recorder(store))
-    except StoreError as error:
-        print(f"{error} This run is not kept on disk.", file=sys.stderr)
-        return Runner()
-
-
-def _wait(runner: Runner) -> Snapshot:
-    """Show a progress bar, on a terminal, until the run is over."""
-    from tqdm import tqdm
-
-    form = "{desc} |{bar}| {percentage:3.0f} % {postfix}"
-    with tqdm(total=1.0, bar_format=form, disable=not sys.stderr.isatty(), leave=False) as bar:
-        while (snapshot := runner.join(0.5)).active:
-            bar.n = snapshot.done
-            bar.set_description_str(f"{snapshot.current or ''} · {snapshot.stage}"[:60])
-            bar.set_postfix_str(f"about {duration(snapshot.left_s)} left" if snapshot.left_s else "")
-    return snapshot
-
-
-def _table(run: Run) -> str:
-    """For people at a terminal."""
-    lines = ["Emulated device: its times are settings, never measurements of real hardware."] if run.emulated else []
-    head = ("case", "median", "95 % interval", "article's clock", "speed-up", "status")
-    rows = [head, *(_line(run, outcome) for outcome in run.outcomes)]
-    if not any(m.article_s for m in run.measurements):
-        rows = [(*row[:3], *row[4:]) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join(lines)
-
-
-def _sentences(run: Run, kind: str) -> list[str]:
-    """What the table amounts to."""
-    if kind == "replay":
-        return sentences(run)
-    if kind == "aa":
-        return verdict.of_noise(run)
-    about = verdict.of_training(run) if kind == "training" else verdict.of_sweep(run)
-    return [*about, *verdict.doubts(run)]
-
-
-def _line(run: Run, outcome: Measurement | Failure) -> tuple[str, ...]:
-    if isinstance(outcome, Failure):
-        return str(outcome.case), "–", "–", "–", "–", f"failed: {outcome.error}"
-    mid, speedup = outcome.median_s, run.speedup(outcome)
-    return (
-        str(outcome.case),
-        si(mid.value, "s"),
-        f"{si(mid.low, 's')} to {si(mid.high, 's')}",
-        si(outcome.article_s, "s") if outcome.article_s else "–",
-        f"{significant(speedup.value)} ×" if speedup else "–",
-        f"{outcome.status}: {outcome.reason}" if outcome.reason else outcome.status,
-    )
 
 
 if __name__ == "__main__":

@@ -12,9 +12,19 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from bench.apple import Mac, this_mac
+
 UNKNOWN = "unknown"
 LABELS = {"cpu": "CPU", "mps": "MPS", "cuda": "CUDA", "xpu": "XPU"}  # for people; the reference first
 EMULATED = "emulated"  # in the hardware name of a device that only pretends
+
+
+NAMED = {  # fields that may explain a difference, in words
+    "chip": "chip", "model": "model", "machine": "architecture", "translated": "run by Rosetta", "cores": "CPU cores",
+    "performance_cores": "performance cores", "efficiency_cores": "efficiency cores", "gpu_cores": "GPU cores",
+    "platform": "operating system", "python": "Python", "torch": "PyTorch", "blas": "BLAS", "threads": "CPU threads",
+    "float32_matmul": "float32 precision", "power": "power", "low_power": "low-power mode",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,11 @@ class Environment:
     load: float | None  # processes wanting a core over the last minute; None where there is no such figure
     devices: Mapping[str, str]  # device name to hardware name
     variables: Mapping[str, str]  # PYTORCH_*, *_NUM_THREADS and the like
+    model: str = ""  # "MacBookPro18,3"; empty where it is not told
+    performance_cores: int | None = None
+    efficiency_cores: int | None = None
+    gpu_cores: int | None = None  # Apple's count
+    low_power: str = UNKNOWN  # mode: "on", "off"
 
     def is_emulated(self, device: str) -> bool:
         return EMULATED in self.devices.get(device, "").lower()
@@ -58,6 +73,7 @@ def capture_environment(devices: Mapping[str, str]) -> Environment:
     import psutil
     import torch
 
+    mac = this_mac() if sys.platform == "darwin" else Mac()
     return Environment(
         captured_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         platform=platform.platform(terse=True),
@@ -75,7 +91,39 @@ def capture_environment(devices: Mapping[str, str]) -> Environment:
         load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         devices=dict(devices),
         variables={name: value for name, value in sorted(os.environ.items()) if _matters(name)},
+        model=mac.model,
+        performance_cores=mac.performance_cores,
+        efficiency_cores=mac.efficiency_cores,
+        gpu_cores=mac.gpu_cores,
+        low_power=mac.low_power,
     )
+
+
+def differences(first: Environment, second: Environment) -> list[tuple[str, str, str]]:
+    """What may explain a difference between two runs: what it is, in the first, in the second.
+
+    Left out is what changes by itself: the time, the load, memory to within 1 %.
+    """
+    found = [
+        (words, _told(a), _told(b))
+        for name, words in NAMED.items()
+        if (a := getattr(first, name)) != (b := getattr(second, name))
+    ]
+    if abs(first.memory_bytes - second.memory_bytes) > 0.01 * max(first.memory_bytes, second.memory_bytes):
+        found.append(("memory", *(f"{e.memory_bytes / 2**30:.0f} GiB" for e in (first, second))))
+    for name in sorted({*first.devices} & {*second.devices}):
+        if first.devices[name] != second.devices[name]:
+            found.append((f"{LABELS.get(name, name)} hardware", first.devices[name], second.devices[name]))
+    for name in sorted({*first.variables} | {*second.variables}):
+        if (a := first.variables.get(name)) != (b := second.variables.get(name)):
+            found.append((name, "not set" if a is None else a, "not set" if b is None else b))
+    return found
+
+
+def _told(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return UNKNOWN if value in (None, "") else str(value)
 
 
 def chip_name() -> str:

@@ -96,6 +96,35 @@ def ratio(reference: Sequence[Sequence[float]], candidate: Sequence[Sequence[flo
     return Estimate(value, min(float(low), value), max(float(high), value))
 
 
+def unpaired_ratio(reference: Sequence[Sequence[float]], candidate: Sequence[Sequence[float]]) -> Estimate | None:
+    """As ``ratio``, for two series that were not measured beside each other; None with too few samples to know.
+
+    Welch's interval on the logarithms of the rounds' medians (of stretches, where there are fewer than six rounds),
+    widened where rounds resemble their neighbours, as in ``ratio``.
+    """
+    logs = [_stretches(rounds) for rounds in (reference, candidate)]
+    if min(map(len, logs)) < FEWEST:
+        return None
+    from scipy.stats import ttest_ind
+
+    value = float(np.median(np.concatenate(reference)) / np.median(np.concatenate(candidate)))
+    if max(np.ptp(log) for log in logs) == 0:
+        return Estimate(value, value, value)
+    interval = ttest_ind(*logs, equal_var=False).confidence_interval(LEVEL)
+    wider = max(1 + 2 * max(0.0, _serial(log)) for log in logs) ** 0.5
+    half = (interval.high - interval.low) / 2 * wider
+    mid = float(logs[0].mean() - logs[1].mean())
+    return Estimate(value, min(value, float(np.exp(mid - half))), max(value, float(np.exp(mid + half))))
+
+
+def _stretches(rounds: Sequence[Sequence[float]]) -> np.ndarray:
+    """Logarithms of the rounds' medians; of eight equal stretches if there are fewer than six rounds."""
+    filled = [a_round for a_round in rounds if len(a_round)]
+    if len(filled) < FEWEST:
+        filled = [part for part in np.array_split(np.concatenate(rounds), 8) if len(part)]
+    return np.log([np.median(a_round) for a_round in filled])
+
+
 def _serial(values: np.ndarray) -> float:
     """Correlation of a series with itself one place on; of n values it comes out 1/n too small (Kendall 1954)."""
     rest = values - values.mean()

@@ -1,0 +1,129 @@
+"""Runs at a terminal: kept on disk, followed by a bar, and told as a table and sentences."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bench import verdict
+from bench.cases import Case
+from bench.compare import Comparison, sentence
+from bench.export import to_csv, to_json
+from bench.recorder import Recorder
+from bench.replay import sentences
+from bench.results import Failure, Measurement, Run
+from bench.runner import Job, Runner, Snapshot, State
+from bench.store import StoreError, open_store
+from bench.units import duration, si, significant
+
+OK, FAILED, USAGE = 0, 1, 2  # exit codes
+
+
+def carry_out(runner: Runner, job: Job, kind: str, planned: tuple[Case, ...], out: Path | None) -> int:
+    runner.start(job, kind, planned)
+    try:
+        snapshot = _wait(runner)
+    except KeyboardInterrupt:
+        print("Stopping after the current block; finished cases are kept.", file=sys.stderr)
+        runner.stop()
+        snapshot = runner.join(4.0)
+    run = snapshot.run
+    for text in filter(None, (snapshot.notice, snapshot.error)):
+        print(text, file=sys.stderr)
+    if run is None:
+        return FAILED
+    print(_table(run))
+    for line in _sentences(run, snapshot.kind):
+        print(line)
+    if out:
+        out.write_bytes(to_csv(run) if out.suffix == ".csv" else to_json(run).encode())
+        print(f"Written to {out}")
+    return FAILED if run.failures or snapshot.state is not State.DONE else OK
+
+
+def recording_runner() -> Runner:
+    """A runner that keeps its runs on disk; where that can't be, it says so and goes on."""
+    try:
+        store = open_store()
+        for notice in store.notices:
+            print(notice, file=sys.stderr)
+        for head in store.unfinished():
+            store.recover(head.id)
+            at = f" while {head.case} was measured" if head.case else ""
+            print(f"An earlier run ended abruptly{at}; {head.outcomes} of its cases are kept.", file=sys.stderr)
+        return Runner(recorder=Recorder(store))
+    except StoreError as error:
+        print(f"{error} This run is not kept on disk.", file=sys.stderr)
+        return Runner()
+
+
+def _wait(runner: Runner) -> Snapshot:
+    """Show a progress bar, on a terminal, until the run is over."""
+    from tqdm import tqdm
+
+    form = "{desc} |{bar}| {percentage:3.0f} % {postfix}"
+    with tqdm(total=1.0, bar_format=form, disable=not sys.stderr.isatty(), leave=False) as bar:
+        while (snapshot := runner.join(0.5)).active:
+            bar.n = snapshot.done
+            bar.set_description_str(f"{snapshot.current or ''} · {snapshot.stage}"[:60])
+            bar.set_postfix_str(f"about {duration(snapshot.left_s)} left" if snapshot.left_s else "")
+    return snapshot
+
+
+def _table(run: Run) -> str:
+    """For people at a terminal."""
+    lines = ["Emulated device: its times are settings, never measurements of real hardware."] if run.emulated else []
+    head = ("case", "median", "95 % interval", "article's clock", "speed-up", "status")
+    rows = [head, *(_line(run, outcome) for outcome in run.outcomes)]
+    if not any(m.article_s for m in run.measurements):
+        rows = [(*row[:3], *row[4:]) for row in rows]
+    return "\n".join([*lines, *_columns(rows)])
+
+
+def _sentences(run: Run, kind: str) -> list[str]:
+    """What the table amounts to."""
+    if kind == "replay":
+        return sentences(run)
+    if kind == "aa":
+        return verdict.of_noise(run)
+    about = verdict.of_training(run) if kind == "training" else verdict.of_sweep(run)
+    return [*about, *verdict.doubts(run)]
+
+
+def _line(run: Run, outcome: Measurement | Failure) -> tuple[str, ...]:
+    if isinstance(outcome, Failure):
+        return str(outcome.case), "–", "–", "–", "–", f"failed: {outcome.error}"
+    mid, speedup = outcome.median_s, run.speedup(outcome)
+    return (
+        str(outcome.case),
+        si(mid.value, "s"),
+        f"{si(mid.low, 's')} to {si(mid.high, 's')}",
+        si(outcome.article_s, "s") if outcome.article_s else "–",
+        f"{significant(speedup.value)} ×" if speedup else "–",
+        f"{outcome.status}: {outcome.reason}" if outcome.reason else outcome.status,
+    )
+
+
+def comparison_text(comparison: Comparison, first: str, second: str) -> str:
+    """What differs between the machines, every common case, and the sentence."""
+    lines = [f"{what}: {a} | {b}" for what, a, b in comparison.differences]
+    if lines:
+        lines = ["The two runs differ in:", *(f"  {line}" for line in lines), ""]
+    rows = [("case", first, second, "times as fast", "95 % interval", "verdict")]
+    for pair in comparison.pairs:
+        speedup = pair.speedup
+        rows.append((
+            str(pair.case), si(pair.first.median_s.value, "s"), si(pair.second.median_s.value, "s"),
+            significant(speedup.value) if speedup else "–",
+            f"{significant(speedup.low)} to {significant(speedup.high)}" if speedup else "–", pair.verdict,
+        ))  # fmt: skip
+    lines += _columns(rows)
+    for cases, name in ((comparison.only_first, first), (comparison.only_second, second)):
+        if cases:
+            lines.append(f"{len(cases)} cases only in {name}: {', '.join(map(str, cases[:4]))}")
+    return "\n".join([*lines, sentence(comparison, first, second)])
+
+
+def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,90 @@
+"""What a Mac's tools print. We had no Mac: these texts follow the tools' documented formats, they are not recordings."""
+
+import json
+import sys
+from dataclasses import asdict
+
+import pytest
+
+from bench import apple
+from bench.environment import capture_environment
+
+
+def sysctl(model, *levels):
+    lines = [f"hw.model: {model}", f"hw.nperflevels: {len(levels)}"]
+    for i, (name, count) in enumerate(levels):
+        lines += [f"hw.perflevel{i}.name: {name}", f"hw.perflevel{i}.physicalcpu: {count}"]
+    return "\n".join(lines)
+
+
+def displays(*entries):
+    return json.dumps({"SPDisplaysDataType": list(entries)})
+
+
+M1_PRO = displays({"_name": "Apple M1 Pro", "sppci_cores": "16", "sppci_model": "Apple M1 Pro",
+                   "spdisplays_ndrvs": [{"_spdisplays_display-serial-number": "SECRET123"}]})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (sysctl("MacBookAir10,1", ("Performance", 4), ("Efficiency", 4)), (4, 4)),
+        (sysctl("MacBookPro18,3", ("Performance", 8), ("Efficiency", 2)), (8, 2)),
+        (sysctl("Mac14,14", ("Performance", 16), ("Efficiency", 8)), (16, 8)),
+        (sysctl("Mac17,2", ("Super", 4), ("Efficiency", 6)), (4, 6)),
+        (sysctl("Mac17,9", ("Super", 6), ("Performance", 12)), (18, 0)),
+        (sysctl("VirtualMac2,1", ("Standard", 4)), (4, 0)),
+        ("hw.model: MacBookPro16,1", (None, None)),  # an Intel Mac has no levels
+        ("hw.nperflevels: 2\nhw.perflevel0.physicalcpu: many", (None, None)),
+        ("", (None, None)), ("garbage\0: :\n::", (None, None)), ("hw.nperflevels: 99999", (None, None)),
+    ],
+)  # fmt: skip
+def test_cores_by_performance_level(text, wanted):
+    assert apple.cores(apple.sysctl_values(text)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (M1_PRO, 16), (displays({"sppci_cores": "10"}), 10), (displays({"_name": "Intel UHD 630"}), None),
+        (displays({"_name": "Intel"}, {"sppci_cores": "8"}), 8), (displays(), None), (M1_PRO[:-20], None),
+        ("", None), ("[]", None), ("{}", None), ('{"SPDisplaysDataType": [3]}', None), (displays({"sppci_cores": "x"}), None),
+    ],
+)  # fmt: skip
+def test_gpu_cores(text, wanted):
+    assert apple.gpu_cores(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("System-wide power settings:\nCurrently in use:\n lowpowermode         1\n sleep  1\n", "on"),
+        ("Currently in use:\n standby 1\n lowpowermode         0\n", "off"), (" powermode            2\n", "off"),
+        (" powermode 1\n", "on"), ("Currently in use:\n sleep 1\n", "unknown"), ("", "unknown"),
+    ],
+)  # fmt: skip
+def test_low_power_mode(text, wanted):
+    assert apple.low_power(text) == wanted
+
+
+def test_a_mac_is_asked_by_its_tools_and_no_serial_number_is_kept(monkeypatch):
+    said = {
+        "/usr/sbin/sysctl": sysctl("MacBookPro18,3", ("Performance", 8), ("Efficiency", 2)),
+        "/usr/sbin/system_profiler": M1_PRO, "/usr/bin/pmset": " lowpowermode 1\n",
+    }  # fmt: skip
+    monkeypatch.setattr(apple, "_run", lambda tool, *arguments: said[tool])
+    apple.this_mac.cache_clear()
+    mac = apple.this_mac()
+    apple.this_mac.cache_clear()
+    assert mac == apple.Mac("MacBookPro18,3", 8, 2, 16, "on")
+    assert "SECRET" not in str(asdict(mac))
+
+
+def test_tools_that_are_not_there_make_everything_unknown(monkeypatch):
+    if sys.platform == "darwin":
+        pytest.skip("here they are there")
+    apple.this_mac.cache_clear()
+    assert apple.this_mac() == apple.Mac()
+    apple.this_mac.cache_clear()
+    environment = capture_environment({"cpu": "x"})
+    assert environment.low_power == "unknown" and environment.gpu_cores is None
