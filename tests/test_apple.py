@@ -1,4 +1,4 @@
-"""What a Mac's tools print. We had no Mac: these texts follow the tools' documented formats, they are not recordings."""
+"""What a Mac's tools print. Written after the tools' documented formats: not recordings, we had no Mac."""
 
 import json
 import sys
@@ -48,7 +48,8 @@ def test_cores_by_performance_level(text, wanted):
     [
         (M1_PRO, 16), (displays({"sppci_cores": "10"}), 10), (displays({"_name": "Intel UHD 630"}), None),
         (displays({"_name": "Intel"}, {"sppci_cores": "8"}), 8), (displays(), None), (M1_PRO[:-20], None),
-        ("", None), ("[]", None), ("{}", None), ('{"SPDisplaysDataType": [3]}', None), (displays({"sppci_cores": "x"}), None),
+        ("", None), ("[]", None), ("{}", None), ('{"SPDisplaysDataType": [3]}', None),
+        (displays({"sppci_cores": "x"}), None),
     ],
 )  # fmt: skip
 def test_gpu_cores(text, wanted):

@@ -69,16 +69,15 @@ def test_the_interval_of_two_unpaired_series_holds_the_truth_in_95_of_100():
 
 def test_too_few_samples_make_no_ratio():
     assert stats.unpaired_ratio([[1.0, 1.1]], [[1.0] * 80]) is None
-    one_round = stats.unpaired_ratio(
-        [[1.0 + 0.01 * (k % 5) for k in range(80)]], [[2.0 + 0.01 * (k % 5) for k in range(80)]]
-    )
+    fast, slow = ([s + 0.01 * (k % 5) for k in range(80)] for s in (1.0, 2.0))
+    one_round = stats.unpaired_ratio([fast], [slow])
     assert one_round.value == pytest.approx(0.5, rel=0.02)
 
 
 def test_the_overall_figure_is_the_geometric_mean():
     first, second = sweep({64: {"cpu": 1e-3}, 128: {"cpu": 1e-3}}), sweep({64: {"cpu": 5e-4}, 128: {"cpu": 2e-3}})
     found = compare(first, second)
-    assert found.overall.value == pytest.approx(1) and found.overall.low < 1 < found.overall.high
+    assert found.overall.value == pytest.approx(1) and found.overall.low <= 1 <= found.overall.high
     assert judge(None) == UNDECIDED and math.isfinite(found.overall.low)
 
 

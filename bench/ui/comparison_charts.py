@@ -1,0 +1,43 @@
+"""Figures that put runs side by side. Pure functions from a comparison to Plotly."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from bench.compare import Comparison, Pair
+from bench.results import Run
+from bench.ui.charts import COLORS, finished
+from bench.ui.plain import escaped
+from bench.units import si, significant
+
+
+def ratios(found: Comparison, run: Run) -> go.Figure:
+    """Speed of the second run over the first's, a line for each workload and device, with the line at 1."""
+    figure = go.Figure()
+    lines: dict[tuple[str, str], list[Pair]] = {}
+    for pair in found.pairs:
+        if pair.speedup:
+            lines.setdefault((pair.case.workload, pair.case.device), []).append(pair)
+    for (workload, device), pairs in lines.items():
+        pairs.sort(key=lambda pair: pair.case.size)
+        figure.add_scatter(
+            x=[pair.case.size for pair in pairs], y=[pair.speedup.value for pair in pairs], mode="lines+markers",
+            name=f"{escaped(workload)} · {run.label(device)}", line={"color": COLORS.get(device), "width": 2},
+            marker={"size": 8},
+            error_y={"array": [p.speedup.high - p.speedup.value for p in pairs],
+                     "arrayminus": [p.speedup.value - p.speedup.low for p in pairs], "thickness": 1.5, "width": 4},
+            customdata=[_hover(pair) for pair in pairs], hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+    figure.add_hline(y=1, line_dash="dash", line_color="#888")
+    figure.update_xaxes(title="size", type="log")
+    figure.update_yaxes(title="times as fast as the first run", type="log", ticksuffix=" ×")
+    return finished(figure, run)
+
+
+def _hover(pair: Pair) -> str:
+    low, high = significant(pair.speedup.low), significant(pair.speedup.high)
+    times = significant(pair.speedup.value)
+    return (
+        f"<b>{pair.case.size}</b>: {times} times as fast ({low} to {high})<br>{pair.verdict}: "
+        f"{si(pair.first.median_s.value, 's')} → {si(pair.second.median_s.value, 's')}"
+    )

@@ -1,0 +1,111 @@
+"""Two or more runs side by side: what differs between the machines first, then how fast, then every case."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from bench.compare import Comparison, Pair, compare, sentence
+from bench.results import Run
+from bench.store import Head, Store, StoreError
+from bench.ui import comparison_charts
+from bench.ui.downloads import chart_config
+from bench.ui.plain import plain
+from bench.ui.session import kept
+from bench.units import si, significant
+
+MOST = 8  # runs at once
+CHOICES = 200  # the newest; older ones are found on the History page
+EXPLAINED = (
+    "**faster**, **slower**: the 95 % interval of the ratio excludes 1. **same**: it lies within 5 % of 1. "
+    "**undecided**: neither. The interval knows how a run's rounds scatter, not how whole runs do: measure twice on "
+    "the same machine to see that. Runs are never merged, and no best of several is taken."
+)
+
+
+def show() -> None:
+    st.title("Compare")
+    store = kept().store
+    if store is None:
+        st.info("Runs can't be kept on this machine now, so there is nothing to compare.", icon=":material/save:")
+        return
+    heads = {head.id: head for head in store.heads(limit=CHOICES)}
+    if len(heads) < 2:
+        st.info("Two runs are needed. Measure something twice, or add a file on the **History** page.")
+        return
+    chosen = _choose(heads)
+    if len(chosen) < 2:
+        st.info("Choose at least two runs; the first is what the others are compared with.")
+        return
+    runs = _load(store, chosen)
+    if len(runs) < 2:
+        return
+    (first_id, first), *others = runs.items()
+    names = {run_id: _name(heads[run_id]) for run_id in runs}
+    for run_id, other in others:
+        _comparison(compare(first, other), names[first_id], names[run_id], run_id, (first, other))
+    st.caption(EXPLAINED)
+
+
+def _choose(heads: dict[str, Head]) -> list[str]:
+    wanted = st.session_state.pop("compared", None)
+    if wanted:
+        st.session_state["comparison"] = [run_id for run_id in wanted if run_id in heads][:MOST]
+    return st.multiselect(
+        "Runs", list(heads), key="comparison", format_func=lambda run_id: _name(heads[run_id]), max_selections=MOST,
+        help="The first one is the reference. Runs of other machines come in through files, on the History page.",
+        persist_state="session", bind="query-params",
+    )  # fmt: skip
+
+
+def _load(store: Store, run_ids: list[str]) -> dict[str, Run]:
+    runs = {}
+    for run_id in run_ids:
+        try:
+            runs[run_id] = store.load(run_id)
+        except StoreError as error:
+            st.error(plain(error), icon=":material/error:")
+    return runs
+
+
+def _name(head: Head) -> str:
+    return f"{head.name or head.what} · {head.chip} · PyTorch {head.torch} · {head.captured_at[:16].replace('T', ' ')}"
+
+
+def _comparison(found: Comparison, first: str, second: str, key: str, runs: tuple[Run, Run]) -> None:
+    st.subheader(plain(sentence(found, "the first run", "this run")).capitalize(), anchor=False)
+    st.caption(f"This run: {plain(second)}. The first: {plain(first)}.")
+    if any(run.emulated for run in runs):
+        st.warning("An **emulated** device is among them: its times are settings, not measurements.")
+    if found.differences:
+        st.markdown("**What else differs between the two:**")
+        rows = pd.DataFrame(found.differences, columns=["what", "first run", "this run"])
+        st.dataframe(rows, hide_index=True, key=f"differences {key}", alt="What differs between the environments.")
+    if found.pairs:
+        figure = comparison_charts.ratios(found, runs[1])
+        alt = "How many times as fast as the first run, for each case, with 95 % intervals; 1 is as fast."
+        st.plotly_chart(figure, key=f"chart ratios {key}", config=chart_config("comparison"), alt=alt)
+        st.dataframe(_rows(found), hide_index=True, key=f"pairs {key}", alt="Every common case of the two runs.")
+    for cases, where in ((found.only_first, "the first run"), (found.only_second, "this run")):
+        if cases:
+            named = ", ".join(map(str, cases[:5])) + (" …" if len(cases) > 5 else "")
+            st.caption(f"Only in {where}: {plain(named)}.")
+
+
+def _interval(pair: Pair) -> str:
+    speedup = pair.speedup
+    return f"{significant(speedup.low)} to {significant(speedup.high)}" if speedup else "–"
+
+
+def _rows(found: Comparison) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "case": str(pair.case),
+            "first run": si(pair.first.median_s.value, "s"),
+            "this run": si(pair.second.median_s.value, "s"),
+            "times as fast": significant(pair.speedup.value) if pair.speedup else "–",
+            "95 % interval": _interval(pair),
+            "verdict": pair.verdict,
+        }
+        for pair in found.pairs
+    )

@@ -1,0 +1,85 @@
+"""The History and Compare pages, through their own widgets."""
+
+from dataclasses import replace
+
+import pytest
+from fakes import ENVIRONMENT, sweep
+from streamlit.testing.v1 import AppTest
+from test_app import clean
+
+from bench.export import to_json
+from bench.store import open_store
+from bench.ui import session
+
+POINTS = {64: {"cpu": 1e-5, "mps": 1e-4}, 512: {"cpu": 1e-4, "mps": 1e-4}, 3000: {"cpu": 1e-3, "mps": 1e-4}}
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_HOME", str(tmp_path / "home"))
+    session.runner.clear()
+    session.kept.clear()
+    return open_store(tmp_path / "home" / "runs.db")
+
+
+def at(path, query=None, **state):
+    """The page alone, as the app shows it."""
+
+    def script(path):
+        import importlib
+
+        importlib.import_module(f"bench.ui.pages.{path}").show()
+
+    app = AppTest.from_function(script, default_timeout=60, kwargs={"path": path})
+    for key, value in state.items():
+        app.session_state[key] = value
+    for key, value in (query or {}).items():
+        app.query_params[key] = value
+    return clean(app.run())
+
+
+def test_an_empty_history_says_what_to_do(store):
+    assert "There is no run yet" in at("history").info[0].value
+
+
+def test_runs_are_listed_and_found_by_their_words(store):
+    store.add_file(sweep(POINTS), "laptop")
+    store.add_file(sweep(POINTS, environment=replace(ENVIRONMENT, chip="Apple M4")), "desk")
+    app = at("history")
+    assert set(app.dataframe[0].value["name"]) == {"laptop", "desk"}
+    clean(app.text_input(key="search").set_value("m4").run())
+    assert list(app.dataframe[0].value["name"]) == ["desk"]
+    clean(app.text_input(key="search").set_value("nothing like it").run())
+    assert "No run has all of these words." in app.info[0].value
+
+
+def test_a_run_in_the_address_is_opened_with_its_verdict(store):
+    run_id = store.add_file(sweep(POINTS), "laptop")
+    app = at("history", query={"open": run_id})
+    assert any("use the CPU, above it MPS" in s.value for s in app.subheader)
+    app.query_params["open"] = "gone"
+    clean(app.run())
+    assert "no longer in the store" in app.error[0].value
+
+
+def test_two_runs_are_compared_with_what_differs_first(store):
+    first = store.add_file(sweep(POINTS), "before")
+    slow = {n: {d: 1.5 * s for d, s in row.items()} for n, row in POINTS.items()}
+    second = store.add_file(sweep(slow, environment=replace(ENVIRONMENT, torch="2.15.0")), "after")
+    app = at("compare", compared=[first, second])
+    (verdict,) = [s.value for s in app.subheader]
+    assert "slower than the first run overall: 0.667 times" in verdict and "of 6 common cases 6 slower" in verdict
+    differences, pairs = (frame.value for frame in app.dataframe)
+    assert differences.values.tolist() == [["PyTorch", "2.9.0", "2.15.0"]]
+    assert set(pairs["verdict"]) == {"slower"} and len(pairs) == 6
+
+
+def test_one_run_is_not_enough_to_compare(store):
+    store.add_file(sweep(POINTS), "alone")
+    assert "Two runs are needed" in at("compare").info[0].value
+
+
+def test_a_file_comes_back_as_it_was(store):
+    run = sweep(POINTS)
+    run_id = store.add_file(run, "x")
+    assert to_json(store.load(run_id)) == to_json(run)
