@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 
 from bench.environment import Environment
 from bench.registry import Cost
+from bench.results import Run
 from bench.units import si, significant
 
 CHIPS = Path(__file__).parent / "reference" / "apple-chips.csv"
@@ -48,6 +49,37 @@ def ceiling(environment: Environment, device: str, copy_bytes_per_s: float = 0.0
             gpu * MARGIN, float(row["memory_bandwidth_gb_s"]) * 1e9 * MARGIN, f"published for the {found[1]}"
         )
     return Ceiling(0.0, copy_bytes_per_s * COPY_MARGIN, "twice the copy measured here")
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """What a device, or a chip, can do at most, to be drawn; 0 where nothing is known."""
+
+    device: str
+    name: str  # says whose it is, and whether it was published or measured
+    flops_per_s: float
+    bytes_per_s: float
+
+
+def roofs(run: Run) -> list[Roof]:
+    """Of the devices of a run: published for its chip, else the copy measured before the run."""
+    found = re.search(r"Apple (M\d+(?: (?:Pro|Max|Ultra))?)", run.environment.chip)
+    if found and found[1] in apple_chips() and not run.emulated:
+        return [chip_roof(found[1], device) for device in run.devices if device in ("cpu", "mps")]
+    copied = run.settings.get("copy_bytes_per_s")
+    copied = copied if isinstance(copied, Mapping) else {}
+    return [
+        Roof(device, f"{run.label(device)}: copy measured here", 0.0, float(copied[device]))
+        for device in run.devices
+        if isinstance(copied.get(device), int | float) and copied[device] > 0
+    ]
+
+
+def chip_roof(chip: str, device: str = "mps") -> Roof:
+    """The published ceiling of an Apple chip; its FLOP/s are the GPU's, in float32."""
+    row = apple_chips()[chip]
+    flops = float(row["fp32_gpu_tflops"] or 0) * 1e12 if device == "mps" else 0.0
+    return Roof(device, f"published: {chip}", flops, float(row["memory_bandwidth_gb_s"]) * 1e9)
 
 
 def impossible(cost: Cost, seconds: float, top: Ceiling) -> str:

@@ -51,6 +51,19 @@ class Curve:
     seconds: tuple[float, ...] = ()  # of training so far
 
 
+def curves_of(run: Run) -> tuple[Curve, ...]:
+    """The losses that a run kept; the times between them are taken as even."""
+    found = []
+    for m in run.measurements:
+        if not m.learning or not m.learning.losses:
+            continue
+        images, losses = zip(*m.learning.losses, strict=True)
+        total = sum(m.learning.epochs_s)
+        seconds = tuple(total * n / images[-1] for n in images)
+        found.append(Curve(m.case.workload.partition("/")[0], m.case.device, images, losses, seconds))
+    return tuple(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """All that a watcher may know; immutable, so safe to read from any thread."""

@@ -42,7 +42,9 @@ def measure(plan: SweepPlan, control: Control, before: Sequence[Outcome] = ()) -
     outlook = sweep_outlook(plan, here)
     hardware = {name: here[name].hardware for name in plan.devices}
     kind = "sweep" if all(name == kind_of(name) for name in plan.devices) else "aa"
-    run = Run(kind, capture_environment(hardware), asdict(plan), tuple(before))
+    copied = {name: here[name].bytes_per_s for name in plan.devices}
+    settings = asdict(plan) | {"copy_bytes_per_s": copied}
+    run = Run(kind, capture_environment(hardware), settings, tuple(before))
     pace = Pace({n: group_seconds(plan, n, here) for n in filter(plan.group, plan.sizes) if n not in outlook.left_out})
     ceilings = {name: guards.ceiling(run.environment, name, here[name].bytes_per_s) for name in plan.devices}
     control.publish(run=run)

@@ -13,6 +13,10 @@ from bench.results import BUSY, CONVERGED, NOISY, REFERENCE, TIMED_OUT, UNVERIFI
 from bench.units import count, significant
 
 FASTER, SLOWER, OPEN = "faster", "slower", "open"
+PHASE_WORDS = {
+    "loading": "taking the batch from memory", "copy": "copying it to the device", "forward": "the forward pass",
+    "backward": "the backward pass", "optimiser": "the optimiser",
+}  # fmt: skip
 
 
 def judge(speedup: stats.Estimate) -> str:
@@ -104,15 +108,26 @@ def of_training(run: Run) -> list[str]:
         if mode != "train" or not reference or not speedup or m.case.device == REFERENCE:
             continue
         here, there = _seconds(m), _seconds(reference)
-        figures = f"({here} against {there} an epoch)"
-        what, label, verdict = f"Training {NETWORKS[network].title}", run.label(m.case.device), judge(speedup)
+        spent = _longest_phase(m, label := run.label(m.case.device))
+        what, verdict = f"Training {NETWORKS[network].title}", judge(speedup)
         if verdict == FASTER:
-            sentences.append(f"{what}: {label} is {_times(speedup)} as fast as the CPU {figures}.")
+            told = f"{label} is {_times(speedup)} as fast as the CPU ({here} against {there} an epoch)"
         elif verdict == SLOWER:
-            sentences.append(f"{what}: the CPU is {_times(_inverse(speedup))} as fast as {label} {figures}.")
+            told = f"the CPU is {_times(_inverse(speedup))} as fast as {label} ({there} against {here} an epoch)"
         else:
-            sentences.append(f"{what}: {label} and the CPU can't be told apart {figures}.")
+            told = f"{label} and the CPU can't be told apart ({here} against {there} an epoch)"
+        sentences.append(f"{what}: {told}.{spent}")
     return sentences
+
+
+def _longest_phase(m: Measurement, label: str) -> str:
+    """What a training step on this device spends most of its time with, if that is more than two fifths."""
+    mids = {phase: stats.median(seconds).value for phase, seconds in m.learning.phases_s.items()}
+    total = sum(mids.values())
+    if not total or max(mids.values()) < 0.4 * total:
+        return ""
+    phase = max(mids, key=mids.get)
+    return f" On {label} {100 * mids[phase] / total:.0f} % of a step goes into {PHASE_WORDS.get(phase, phase)}."
 
 
 def doubts(run: Run) -> list[str]:

@@ -1,12 +1,16 @@
 """What the figures show, read off the figures themselves."""
 
+import re
 from dataclasses import replace
 
 import pytest
-from fakes import measurement, sweep
+from fakes import ENVIRONMENT, measurement, sweep
+from test_bad_files import seeds
+from test_security import hostile_run
 
-from bench import models, ops  # noqa: F401
-from bench.ui import details
+from bench import guards, models, ops  # noqa: F401
+from bench.ui import charts, details
+from bench.ui.report import report
 
 
 def test_three_clocks_stand_side_by_side_where_the_device_has_them():
@@ -24,3 +28,54 @@ def test_three_clocks_stand_side_by_side_where_the_device_has_them():
         "MPS, device's own": ("dot", pytest.approx(1.9e-3)),
         "MPS, until queued": ("dash", pytest.approx(2e-4, rel=0.01)),
     }
+
+
+def test_samples_stand_in_the_order_taken_round_by_round():
+    m = measurement("mps", 100, 1e-3)
+    figure = details.samples_of(m, "MPS")
+    *rounds, histogram = figure.data
+    assert len(rounds) == len(m.rounds) and [s for part in rounds for s in part.y] == list(m.samples_s)
+    assert [x for part in rounds for x in part.x] == list(range(1, len(m.samples_s) + 1))
+    assert list(histogram.y) == list(m.samples_s)
+
+
+def test_a_roofline_has_the_slope_of_the_memory_and_the_height_of_the_arithmetic():
+    run = sweep({256: {"cpu": 1e-4, "mps": 1e-4}, 1024: {"cpu": 1e-3, "mps": 2e-4}})
+    roofs = guards.roofs(run)
+    assert [roof.name for roof in roofs] == ["published: M1 Pro"] * 2
+    assert (roofs[1].flops_per_s, roofs[1].bytes_per_s) == (5.31e12, 200e9)
+    figure = details.roofline(run, roofs)
+    cpu, mps, _, roof = figure.data
+    assert list(cpu.x) == [0.5, 0.5] and list(mps.y) == pytest.approx([2 * 256**2 / 1e-4, 2 * 1024**2 / 2e-4], rel=0.01)
+    for x, y in zip(roof.x, roof.y, strict=True):
+        assert y == pytest.approx(min(200e9 * x, 5.31e12))
+    assert roof.line.dash == "dash" and roof.name.startswith("published")
+
+
+def test_without_a_published_ceiling_the_copy_measured_here_serves_and_says_so():
+    run = sweep({256: {"cpu": 1e-4}}, environment=replace(ENVIRONMENT, chip="AMD EPYC"))
+    assert guards.roofs(run) == []
+    run = replace(run, settings=run.settings | {"copy_bytes_per_s": {"cpu": 2e10, "mps": "x"}})
+    (roof,) = guards.roofs(run)
+    assert roof == guards.Roof("cpu", "CPU: copy measured here", 0.0, 2e10)
+    figure = charts.rate_against_size(run, "m", [256], True, "B/s")
+    details.add_roofs(figure, [roof], "B/s")
+    assert figure.layout.shapes[-1].y0 == 2e10
+
+
+def test_a_report_is_one_file_with_everything_in_it_and_nothing_fetched():
+    for run in (sweep({256: {"cpu": 1e-4, "mps": 1e-4}, 512: {"cpu": 4e-4, "mps": 1e-4}}), *seeds()):
+        page = report(run)
+        assert page.startswith("<!doctype html>") and page.count("<html") == 1
+        body = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+        assert not re.search(r"(src|href)\s*=", body) and "@import" not in body
+        for part in ("Every case", "Method", "Machine", "Settings", run.environment.chip, run.environment.torch):
+            assert part in body
+        for outcome in run.outcomes:
+            assert f"{outcome.case.workload} {outcome.case.size}" in body
+        assert ("Emulated device" in body) == run.emulated
+
+
+def test_a_report_of_a_hostile_run_has_no_tag_of_its_words():
+    page = report(hostile_run())
+    assert "&lt;script&gt;alert(1)" in page and "<img src=x" not in page and "<script>alert(1)" not in page

@@ -50,7 +50,7 @@ def test_failed_sizes_are_in_no_sentence():
 @pytest.mark.parametrize(
     ("speedup", "sentence"),
     [(4, "Training ConvNet: MPS is 4.00 times (4.00 to 4.00) as fast as the CPU (2.00 s against 8.00 s an epoch)."),
-     (0.25, "Training ConvNet: the CPU is 4.00 times (4.00 to 4.00) as fast as MPS (32.0 s against 8.00 s an epoch)."),
+     (0.25, "Training ConvNet: the CPU is 4.00 times (4.00 to 4.00) as fast as MPS (8.00 s against 32.0 s an epoch)."),
      (1, "Training ConvNet: MPS and the CPU can't be told apart (8.00 s against 8.00 s an epoch).")],
 )  # fmt: skip
 def test_training_names_the_faster_device(speedup, sentence):

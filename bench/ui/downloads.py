@@ -11,6 +11,7 @@ import streamlit as st
 from bench.export import to_csv, to_json
 from bench.results import Run
 from bench.ui.charts import provenance
+from bench.ui.report import report
 
 UNNEEDED = ["select2d", "lasso2d", "autoScale2d", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d"]  # the mouse does them
 CAMERA = {"displaylogo": False, "displayModeBar": True, "modeBarButtonsToRemove": UNNEEDED}
@@ -27,6 +28,7 @@ def show_downloads(run: Run, chart: Callable[[], go.Figure], title: str) -> None
     with st.container(horizontal=True, vertical_alignment="center"):
         _button("Table (CSV)", lambda: to_csv(run), f"{name}.csv", "text/csv")
         _button("Run (JSON)", lambda: to_json(run), f"{name}.json", "application/json")
+        _button("Report (HTML)", lambda: report(run), f"{name}-report.html", "text/html")
         _button("Chart (HTML)", lambda: chart_page(chart(), title, run), f"{name}.html", "text/html")
         st.caption("Chart (PNG): the camera :material/photo_camera: above the chart's right corner.", width="content")
 

@@ -6,7 +6,7 @@ import math
 
 import streamlit as st
 
-from bench import verdict
+from bench import guards, verdict
 from bench.analysis import Portrait, portraits
 from bench.export import to_json
 from bench.registry import OPERATIONS
@@ -18,6 +18,12 @@ from bench.ui.notices import about_run
 from bench.ui.plain import plain
 from bench.units import count, si, significant
 
+ROOFLINE = (
+    "Left, a device is held up by its memory (the slope), right by its arithmetic (the flat part). A point far below "
+    "both lines is held up by something else, at small sizes by starting the call. Dashed lines are ceilings: "
+    "*published* ones come from vendors or are derived from cores and clock; a *copy measured here* is what moving "
+    "data reached before the run, which caches may exceed."
+)
 CLOCKS = (
     "**Wall**: until the device has finished; everything else on this page is by it. **Device's own**: between two "
     "events that the device itself stamps. **Until queued**: when the call returned, the device perhaps still at work; "
@@ -39,13 +45,18 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
         return
     _figures(run, found)
     axis, sizes = axis_of(run), sizes_of(run)
-    alone = run.devices == (REFERENCE,)
-    names = ["Time", "Rate", "Table"] if alone else ["Time", "Speed-up", "Rate", "Clocks", "Table"]
+    names = ["Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Table"]
+    if run.devices == (REFERENCE,):
+        names = [name for name in names if name not in ("Speed-up", "Clocks")]
     tabs = dict(zip(names, st.tabs(names), strict=True))
     with tabs["Time"]:
         log = log_axes()
         figure = charts.time_against_size(run, axis, sizes, log, crossings=crossings)
-        st.plotly_chart(figure, key="chart time", config=chart_config("time"), alt=alt_text(run))
+        event = st.plotly_chart(
+            figure, key="chart time", config=chart_config("time"), alt=alt_text(run), on_select="rerun",
+            selection_mode="points",
+        )  # fmt: skip
+        st.caption("Click a point to see its samples.")
     if "Speed-up" in tabs:
         with tabs["Speed-up"]:
             figure = charts.speedup_against_size(run, axis, sizes, log, band, crossings)
@@ -56,8 +67,14 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
             "Quantity", ["FLOP/s", "B/s"], default="FLOP/s", required=True, key="rate", label_visibility="collapsed",
             help="Floating-point operations, or bytes of least memory traffic, a second.",
         )  # fmt: skip
+        roofs = [*guards.roofs(run), *_published()]
         figure = charts.rate_against_size(run, axis, sizes, log, quantity)
+        details.add_roofs(figure, roofs, quantity)
         st.plotly_chart(figure, key="chart rates", config=chart_config("rate"), alt=f"{quantity} against size.")
+    with tabs["Roofline"]:
+        _roofline(run, roofs)
+    with tabs["Samples"]:
+        _samples(run, event)
     if "Clocks" in tabs:
         with tabs["Clocks"]:
             figure = details.clocks_against_size(run, axis, sizes, log)
@@ -68,6 +85,42 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
         tables.sweep_table(run, axis)
     title = f"{OPERATIONS[str(run.settings['operation'])].title}: time per call against {axis}"
     show_downloads(run, lambda: charts.time_against_size(run, axis, sizes, log, crossings=crossings), title)
+
+
+def _published() -> list[guards.Roof]:
+    """Ceilings of Apple's chips, laid over the figures if wanted."""
+    chips = st.multiselect(
+        "Published ceilings to lay over", list(guards.apple_chips()), key="chips", placeholder="none",
+        help="Memory bandwidth by the vendor, FLOP/s derived from cores and clock; sources in bench/reference.",
+    )  # fmt: skip
+    return [guards.chip_roof(chip) for chip in chips]
+
+
+def _roofline(run: Run, roofs: list[guards.Roof]) -> None:
+    if not any(m.believed and m.cost.flops for m in run.measurements):
+        st.info("This operation computes nothing, it only moves data: look at its rate in B/s.")
+        return
+    alt = "Floating-point operations a second against operations per byte, below the devices' ceilings."
+    st.plotly_chart(details.roofline(run, roofs), key="chart roofline", config=chart_config("roofline"), alt=alt)
+    st.caption(ROOFLINE)
+
+
+def _samples(run: Run, event: object) -> None:
+    """The case whose point was clicked, or chosen from the list."""
+    names = {f"{axis_of(run)} = {count(m.case.size)} on {run.label(m.case.device)}": m for m in run.measurements}
+    points = event.selection.points if event else ()
+    clicked = {point.get("x") for point in points}
+    order = sorted(names, key=lambda name: names[name].case.size not in clicked)  # stable: the clicked one first
+    chosen = names[st.selectbox("Case", order, key=f"case {sorted(map(str, clicked))}")]
+    figure = details.samples_of(chosen, run.label(chosen.case.device))
+    alt = "Every sample of the case in the order taken, and how they are distributed."
+    st.plotly_chart(figure, key="chart samples", config=chart_config("samples"), alt=alt)
+    mid = chosen.median_s
+    st.caption(
+        f"{len(chosen.samples_s)} samples in {len(chosen.rounds)} rounds, {chosen.calls} calls each. Median "
+        f"{si(mid.value, 's')} ({si(mid.low, 's')} to {si(mid.high, 's')}, 95 %), the grey band. "
+        f"{chosen.disturbed} blocks were disturbed and measured again. {plain(chosen.status)}. {plain(chosen.reason)}"
+    )
 
 
 @st.cache_data(max_entries=20, show_spinner=False)

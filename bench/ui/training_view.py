@@ -9,7 +9,7 @@ import streamlit as st
 
 from bench import verdict
 from bench.results import Run
-from bench.runner import Curve, Snapshot
+from bench.runner import Curve, Snapshot, curves_of
 from bench.ui import charts, tables
 from bench.ui.downloads import chart_config, show_downloads
 from bench.ui.notices import about_run
@@ -66,16 +66,3 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
         figure, key="chart phases", config=chart_config("phases"), alt="Phases of a training step, by device."
     )
     show_downloads(run, partial(charts.loss_against_images, curves, run), "Training: loss against images seen")
-
-
-def curves_of(run: Run) -> tuple[Curve, ...]:
-    """The losses that a run kept; the times between them are taken as even."""
-    found = []
-    for m in run.measurements:
-        if not m.learning or not m.learning.losses:
-            continue
-        images, losses = zip(*m.learning.losses, strict=True)
-        total = sum(m.learning.epochs_s)
-        seconds = tuple(total * n / images[-1] for n in images)
-        found.append(Curve(m.case.workload.partition("/")[0], m.case.device, images, losses, seconds))
-    return tuple(found)
