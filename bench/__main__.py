@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from bench import models, ops, verdict  # noqa: F401  (importing the first two fills the registries)
-from bench.cases import EFFORTS, PlanError, ReplayPlan, SweepPlan, TrainingPlan, again, parse_sizes
+from bench.cases import EFFORTS, PlanError, ReplayPlan, SweepPlan, TrainingPlan, again, parse_sizes, parse_threads
 from bench.compare import compare, slower_than
 from bench.datasets import FASHION, SOURCES
-from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS
+from bench.registry import ARTICLE_SIZES, FLOAT32, NETWORKS, OPERATIONS, WIDTHS
 from bench.replay import replay
 from bench.results import Run
 from bench.runfile import FileError, from_json
@@ -53,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     for command in (sweep, noise):
         command.add_argument("--op", default="matvec", help=f"one of {', '.join(OPERATIONS)}")
         command.add_argument("--sizes", default="article", help='"article", or whole numbers such as 128,256,512')
+        command.add_argument("--dtypes", default=FLOAT32, help=f"number formats from {', '.join(WIDTHS)}")
+        command.add_argument("--threads", default="default", help='CPU threads such as 1,4,8, or "default"')
         command.add_argument("--effort", default="standard", help=f"one of {', '.join(EFFORTS)}")
 
     training = commands.add_parser("train", help="training and inference of networks")
@@ -119,10 +121,12 @@ def _sweep_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], Swee
     """Complains of whatever can be known before PyTorch is loaded; what is returned takes the devices."""
     if options.effort not in EFFORTS:
         raise PlanError(f"There is no effort {options.effort!r}; choose from {', '.join(EFFORTS)}.")
-    sizes = parse_sizes(options.sizes)
+    sizes, threads = parse_sizes(options.sizes), parse_threads(options.threads)
+    dtypes = tuple(name.strip() for name in options.dtypes.split(","))
 
     def make(devices: tuple[str, ...]) -> SweepPlan:
-        return SweepPlan(options.op, sizes, devices, EFFORTS[options.effort], options.seed)
+        effort = EFFORTS[options.effort]
+        return SweepPlan(options.op, sizes, devices, effort, options.seed, dtypes=dtypes, threads=threads)
 
     make(("cpu",))
     _check_out(options.out)

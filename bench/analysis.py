@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bench.cases import Lane
 from bench.fit import Crossing, Curve, crossovers, fit_curve
 from bench.results import Measurement, Run
 
@@ -15,36 +16,36 @@ FEWEST_SIZES = 3  # of a curve
 class Portrait:
     """One device in one sweep."""
 
-    device: str
+    lane: Lane
     curve: Curve | None  # None with too few sizes
     crossings: tuple[Crossing, ...]  # against the run's reference; empty where the faster one never changes
 
 
-def portraits(run: Run) -> dict[str, Portrait]:
-    """A portrait of each device that has something believable to show. Takes about 0.1 s a device: keep the result."""
-    by_device = {device: _points(run, device) for device in run.devices}
-    return {device: _portrait(run, device, by_device) for device, points in by_device.items() if points}
+def portraits(run: Run) -> dict[Lane, Portrait]:
+    """A portrait of each lane that has something believable to show. Takes about 0.1 s a device: keep the result."""
+    by_lane = {lane: _points(run, lane) for lane in run.lanes}
+    return {lane: _portrait(run, lane, by_lane) for lane, points in by_lane.items() if points}
 
 
-def _portrait(run: Run, device: str, by_device: dict[str, dict[int, Measurement]]) -> Portrait:
-    mine, reference = by_device[device], by_device.get(run.reference, {})
+def _portrait(run: Run, lane: Lane, by_lane: dict[Lane, dict[int, Measurement]]) -> Portrait:
+    mine, reference = by_lane[lane], by_lane.get(run.reference_lane, {})
     curve = None
     if len(mine) >= FEWEST_SIZES:
         points = list(mine.values())
         curve = fit_curve([m.cost.bytes_moved for m in points], [m.by_round for m in points])
     shared = [n for n in mine if n in reference]
     crossings: Sequence[Crossing] = ()
-    if device != run.reference and len(shared) >= 2:
+    if lane != run.reference_lane and len(shared) >= 2:
         crossings = crossovers(
             shared,
             [mine[n].cost.bytes_moved for n in shared],
             [reference[n].by_round for n in shared],
             [mine[n].by_round for n in shared],
         )
-    return Portrait(device, curve, tuple(crossings))
+    return Portrait(lane, curve, tuple(crossings))
 
 
-def _points(run: Run, device: str) -> dict[int, Measurement]:
+def _points(run: Run, lane: Lane) -> dict[int, Measurement]:
     """Believed measurements by size, ascending; rounds without samples are none."""
-    found = (m for m in run.measurements if m.case.device == device and m.believed and m.learning is None)
+    found = (m for m in run.measurements if m.case.lane == lane and m.believed and m.learning is None)
     return {m.case.size: m for m in sorted(found, key=lambda m: m.case.size)}

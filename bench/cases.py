@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS
+from bench.registry import ARTICLE_SIZES, FLOAT32, NETWORKS, OPERATIONS, WIDTHS
 
 SMALLEST_SIZE, LARGEST_SIZE = 16, 16_384
 MOST_SIZES = 200
 MOST_EPOCHS = 20
+MOST_THREADS = 1024
 LARGEST_BATCH = 65_535  # MPS has computed wrong rows beyond it (pytorch#96225, #189495)
 
 
@@ -31,10 +33,29 @@ class Case:
     workload: str
     size: int
     device: str
-    dtype: str = "float32"
+    dtype: str = FLOAT32
+    threads: int = 0  # of the CPU; 0 is PyTorch's own choice
 
     def __str__(self) -> str:
-        return f"{self.workload} · {self.size} · {self.device}"
+        return " · ".join([self.workload, str(self.size), self.device, *self.lane.settings])
+
+    @property
+    def lane(self) -> Lane:
+        return Lane(self.device, self.dtype, self.threads)
+
+
+class Lane(NamedTuple):
+    """What a line of a chart stands for: a device, and how it computes."""
+
+    device: str
+    dtype: str = FLOAT32
+    threads: int = 0
+
+    @property
+    def settings(self) -> list[str]:
+        """In words, where they are not the usual ones."""
+        dtype = [self.dtype] if self.dtype != FLOAT32 else []
+        return [*dtype, *([f"{self.threads} thread{'s' if self.threads > 1 else ''}"] if self.threads else [])]
 
 
 AGAIN = "#2"
@@ -82,20 +103,42 @@ class SweepPlan:
     budget: Budget = EFFORTS["standard"]
     seed: int = 0
     skip: tuple[Case, ...] = ()  # measured before, or not to be tried again
+    dtypes: tuple[str, ...] = (FLOAT32,)
+    threads: tuple[int, ...] = (0,)  # numbers of CPU threads; 0 is PyTorch's own choice
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
             raise PlanError(f"There is no operation {self.operation!r}; choose from {', '.join(OPERATIONS)}.")
         check_sizes(self.sizes)
         _check_devices(self.devices)
+        for name, values, allowed in (
+            ("number format", self.dtypes, WIDTHS),
+            ("number of threads", self.threads, None),
+        ):
+            if not values or len(set(values)) < len(values):
+                raise PlanError(f"Choose each {name} once, and at least one.")
+            if allowed and (wrong := set(values) - set(allowed)):
+                raise PlanError(f"There is no {name} {min(wrong)!r}; choose from {', '.join(allowed)}.")
+        for number in self.threads:
+            _between("The number of threads", number, 0, MOST_THREADS)
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        """Every device in every way it is measured; threads are the CPU's alone."""
+        return tuple(
+            Lane(device, dtype, threads)
+            for device in self.devices
+            for dtype in self.dtypes
+            for threads in (self.threads if kind_of(device) == "cpu" else (0,))
+        )
 
     @property
     def cases(self) -> tuple[Case, ...]:
         return tuple(case for size in self.sizes for case in self.group(size))
 
     def group(self, size: int) -> tuple[Case, ...]:
-        """The cases of one size, one a device."""
-        cases = (Case(self.operation, size, device) for device in self.devices)
+        """The cases of one size, one a lane."""
+        cases = (Case(self.operation, size, *lane) for lane in self.lanes)
         return tuple(case for case in cases if case not in self.skip)
 
 
@@ -183,6 +226,18 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     sizes = tuple(int(part[:12]) for part in parts)
     check_sizes(sizes)
     return sizes
+
+
+def parse_threads(text: str) -> tuple[int, ...]:
+    """Numbers of threads such as "1, 4, 8"; nothing, or "default", is PyTorch's own choice. PlanError if it is not."""
+    parts = [part.strip() for part in text.split(",") if part.strip()] or ["default"]
+    wrong = next((part for part in parts if part != "default" and not (part.isascii() and part.isdigit())), None)
+    if wrong is not None:
+        raise PlanError(f'Numbers of threads are whole numbers such as 1, 4, 8, or "default"; {wrong!r} is not.')
+    numbers = tuple(0 if part == "default" else int(part[:6]) for part in parts)
+    for number in numbers:
+        _between("The number of threads", number, 0, MOST_THREADS)
+    return numbers
 
 
 def check_sizes(sizes: Sequence[int]) -> None:

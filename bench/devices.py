@@ -21,6 +21,7 @@ import torch
 
 from bench.cases import kind_of
 from bench.environment import LABELS, chip_name, is_translated, label_of
+from bench.registry import WIDTHS
 from bench.timing import time_block
 
 FALLBACK = "fall back to run on the CPU"  # in PyTorch's warning when an operator that MPS lacks runs elsewhere
@@ -43,6 +44,8 @@ class DeviceInfo:
     flops_per_s: float = 0.0  # rough, of one small product: for planning only, never shown as a result
     bytes_per_s: float = 0.0
     call_s: float = 0.0
+    dtypes: tuple[str, ...] = ()  # in which a first product came out
+    gaps: tuple[tuple[str, str], ...] = ()  # the others, each with the reason
 
 
 class Device:
@@ -150,7 +153,7 @@ def _try(info: DeviceInfo) -> DeviceInfo:
     call = min(time_block(lambda: small + small, device.synchronize, 20).per_step for _ in range(3))
     large = torch.rand(4 * 2**20).to(device.torch)
     copy = min(time_block(large.clone, device.synchronize).per_step for _ in range(3))
-    hardware = device.hardware()
+    hardware, gaps = device.hardware(), _gaps(b[:64, :64])
     return replace(
         info,
         label=label_of(info.name, hardware),
@@ -161,7 +164,37 @@ def _try(info: DeviceInfo) -> DeviceInfo:
         flops_per_s=2 * 512**3 / product,
         bytes_per_s=2 * 4 * large.numel() / copy,
         call_s=call,
+        dtypes=tuple(name for name in WIDTHS if name not in gaps),
+        gaps=tuple(gaps.items()),
     )
+
+
+def _gaps(a: torch.Tensor) -> dict[str, str]:
+    """Number formats that the device refuses, or gets wrong, with what it says."""
+    found, exact = {}, a.cpu().double() @ a.cpu().double()
+    for name in WIDTHS:
+        try:
+            b = a.to(getattr(torch, name))
+            wrong = ((b @ b).cpu().double() - exact).abs().max().item() / exact.abs().max().item()
+            if not wrong < 0.05:
+                found[name] = f"a first product was off by {100 * wrong:.0f} %"
+        except DEVICE_ERRORS as error:
+            found[name] = one_line(error)
+    return found
+
+
+@contextmanager
+def cpu_threads(number: int) -> Iterator[None]:
+    """So many threads for PyTorch's CPU kernels in the body, in this thread; 0 leaves them. RuntimeError if refused."""
+    before = torch.get_num_threads()
+    if number:
+        torch.set_num_threads(number)
+    try:
+        if number and torch.get_num_threads() != number:
+            raise RuntimeError(f"PyTorch did not take {number} threads, it uses {torch.get_num_threads()}.")
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def why_missing(name: str) -> str:

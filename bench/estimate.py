@@ -12,7 +12,7 @@ from typing import Protocol
 
 from bench import timing
 from bench.cases import Budget, SweepPlan, TrainingPlan
-from bench.registry import NETWORKS, OPERATIONS
+from bench.registry import FLOAT32, NETWORKS, OPERATIONS, WIDTHS
 from bench.units import count, size
 
 SHARE = 0.8  # of the free memory that a run may plan to use
@@ -46,10 +46,21 @@ class Outlook:
 def sweep_outlook(plan: SweepPlan, devices: Mapping[str, Rates]) -> Outlook:
     """Time and memory of a sweep; sizes that would not fit are left out of both."""
     operation = OPERATIONS[plan.operation]
-    left_out = {n: reason for n in plan.sizes if (reason := too_large(operation.memory(n), plan.devices, devices))}
+    width, places = max(WIDTHS[dtype] for dtype in plan.dtypes), _places(plan)
+
+    def need(n: int) -> int:
+        return operation.bytes_needed(n, width)
+
+    left_out = {n: reason for n in plan.sizes if (reason := too_large(need(n), places, devices))}
     sizes = [n for n in plan.sizes if n not in left_out]
-    needs = [operation.memory(n) * copies(plan.devices, devices) for n in sizes]
+    needs = [need(n) * copies(places, devices) for n in sizes]
     return Outlook(sum(group_seconds(plan, n, devices) for n in sizes), max(needs, default=0), left_out)
+
+
+def _places(plan: SweepPlan) -> tuple[str, ...]:
+    """Where inputs lie beside those on the CPU that were drawn: once for each device and number format."""
+    kept = dict.fromkeys((lane.device, lane.dtype) for lane in plan.lanes)
+    return tuple(device for device, dtype in kept if (device, dtype) != ("cpu", FLOAT32))
 
 
 def too_large(need: int, chosen: tuple[str, ...], devices: Mapping[str, Rates]) -> str:
@@ -69,16 +80,15 @@ def copies(chosen: tuple[str, ...], devices: Mapping[str, Rates], of: str = "") 
 
     With ``of="cpu"`` only those that lie in the CPU's memory.
     """
-    others = [devices[name] for name in chosen if name != "cpu"]
-    return 1 + sum(device.shares_memory or of != "cpu" for device in others)
+    return 1 + sum(name == "cpu" or devices[name].shares_memory or of != "cpu" for name in chosen)
 
 
 def group_seconds(plan: SweepPlan, n: int, devices: Mapping[str, Rates]) -> float:
     """Seconds for one size on all the plan's devices."""
     operation, budget = OPERATIONS[plan.operation], plan.budget
-    drawn = operation.memory(n) / DRAW_BYTES_PER_S
-    step = {name: step_seconds(operation.cost(n), devices[name]) for name in plan.devices}
-    return drawn + sum(_case_seconds(seconds, budget) for seconds in step.values())
+    drawn = operation.bytes_needed(n, 4) / DRAW_BYTES_PER_S
+    steps = [step_seconds(operation.cost(n, WIDTHS[lane.dtype]), devices[lane.device]) for lane in plan.lanes]
+    return drawn + sum(_case_seconds(seconds, budget) for seconds in steps)
 
 
 def step_seconds(cost, device: Rates) -> float:

@@ -44,8 +44,8 @@ def to_entry(outcome: Outcome) -> dict[str, object]:
 
 
 COLUMNS = (
-    "workload", "size", "device", "dtype", "hardware", "status", "median_s", "ci95_low_s", "ci95_high_s", "noise",
-    "speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high", "items_per_s", "flop_per_s", "bytes_per_s",
+    "workload", "size", "device", "dtype", "threads", "hardware", "status", "median_s", "ci95_low_s", "ci95_high_s",
+    "noise", "speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high", "items_per_s", "flop_per_s", "bytes_per_s",
     "dispatch_s", "events_s", "article_clock_s", "relative_error",
     "first_call_s", "samples", "rounds", "calls_per_sample", "disturbed_blocks", "images", "epochs",
     "total_s", "train_loss", "test_accuracy", "reason", "torch", "chip", "captured_at",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
 Step = Callable[[], "Tensor"]  # one unit of work on tensors already in place
 Draw = Callable[..., "Tensor"]  # draw(*shape): uniform random numbers on the CPU, from the run's seed
 
+WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}  # bytes a number, by PyTorch's name
+FLOAT32 = "float32"
 ARTICLE_SIZES = (100, 300, 500, 750, 1000, 1500, 2000, 2500, 3000)
 
 
@@ -41,16 +43,20 @@ class Operation:
     name: str  # "matvec"
     title: str  # "Matrix × vector"
     formula: str  # for people: "B a, with B of m × m numbers and a of m"
-    axis: str  # label of the swept size: "m"
     build: Callable[[Draw, int], tuple[Callable[..., Tensor], tuple[Tensor, ...]]]
-    cost: Callable[[int], Cost]
-    terms: Callable[[int], int] | None = None  # how many products an output sums: decides the tolerance
-    picked_axes: int = 0  # dimensions of the output of which verification takes a choice
-    part: Callable[..., tuple[Tensor, ...]] | None = None  # part(picked, *inputs): inputs that give just that choice
+    cost: Callable[[int, int], Cost]  # cost(size, width): ``width`` bytes a number
+    axis: str = "m"  # label of the swept size
+    memory: Callable[[int, int], int] | None = None  # bytes on a device, where they are more than the step moves
+    inputs_on: str = "device"  # "host": the step itself takes them there, as function(*inputs, device=...)
+    terms: Callable[[int], int] | None = None  # how many numbers an output sums: decides the tolerance
+    scale: str = "magnitudes"  # errors are relative to the sum of magnitudes, or to the "largest" output
+    picked: tuple[int, ...] = ()  # dimensions of the output, ``size`` long, of which verification takes a choice
+    part: Callable[..., tuple[Tensor, ...]] | None = None  # part(pick, *inputs): inputs that give just that choice
+    choice: Callable[..., Tensor] | None = None  # choice(pick, *inputs): the choice itself, where parts don't give it
 
-    def memory(self, size: int) -> int:
+    def bytes_needed(self, size: int, width: int) -> int:
         """Bytes of all inputs and outputs of one step, on one device."""
-        return self.cost(size).bytes_moved
+        return self.memory(size, width) if self.memory else self.cost(size, width).bytes_moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from bench import stats
-from bench.cases import Case
+from bench.cases import Case, Lane
 from bench.environment import Environment
 from bench.registry import Cost
 
@@ -146,6 +146,25 @@ class Run:
     def label(self, device: str) -> str:
         return self.environment.label(device)
 
+    @cached_property
+    def lanes(self) -> tuple[Lane, ...]:
+        """Devices in every way they were measured, the planned devices in their order."""
+        order = {device: i for i, device in enumerate(self.devices)}
+        found = dict.fromkeys(outcome.case.lane for outcome in self.outcomes)
+        return tuple(sorted(found, key=lambda lane: order.get(lane.device, len(order))))
+
+    @property
+    def reference_lane(self) -> Lane:
+        """What the others are compared with: the reference device as it usually computes, else its first lane."""
+        usual = Lane(self.reference)
+        return next(
+            (lane for lane in (usual, *self.lanes) if lane in self.lanes and lane.device == usual.device), usual
+        )
+
+    def name(self, lane: Lane) -> str:
+        """For people: "CPU", or "CPU · float16 · 1 thread"."""
+        return " · ".join([self.label(lane.device), *lane.settings])
+
     @property
     def emulated(self) -> bool:
         """True if any device of the run only pretends to be what its name says."""
@@ -153,7 +172,7 @@ class Run:
 
     def reference_of(self, outcome: Outcome) -> Measurement | None:
         """The same case on the reference; None if it was not measured, or is the outcome itself."""
-        wanted = replace(outcome.case, device=self.reference)
+        wanted = replace(outcome.case, **self.reference_lane._asdict())
         return next((m for m in self.measurements if m.case == wanted and m is not outcome), None)
 
     def speedup(self, outcome: Outcome) -> stats.Estimate | None:

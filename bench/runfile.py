@@ -14,8 +14,9 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
+from bench.cases import MOST_THREADS
 from bench.environment import Environment
-from bench.registry import NETWORKS, OPERATIONS
+from bench.registry import NETWORKS, OPERATIONS, WIDTHS
 from bench.results import (
     CONVERGED,
     FAILED,
@@ -104,6 +105,9 @@ def from_entry(entry: dict, where: str) -> Outcome:
     _need(1 <= case.size <= LARGEST, f"{where}.case.size", "must be at least 1")
     _need(DEVICE.fullmatch(case.device), f"{where}.case.device", 'must be a device such as "cpu"')
     _need(_known(case.workload), f"{where}.case.workload", "is not one that this version knows: update the program")
+    _need(
+        case.dtype in WIDTHS and 0 <= case.threads <= MOST_THREADS, f"{where}.case", "has an unknown dtype or threads"
+    )
     if isinstance(outcome, Measurement):
         _check_measurement(outcome, where)
     return outcome

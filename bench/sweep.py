@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bench import guards, timing
@@ -18,7 +19,7 @@ from bench.attempts import Attempts
 from bench.cases import Case, SweepPlan, kind_of
 from bench.environment import capture_environment
 from bench.estimate import Pace, group_seconds, sweep_outlook
-from bench.registry import OPERATIONS
+from bench.registry import OPERATIONS, WIDTHS
 from bench.results import Failure, Outcome, Run
 from bench.subject import Subject
 
@@ -75,7 +76,7 @@ class _Group:
         self._plan, self._n, self._devices, self._ceilings = plan, n, devices, ceilings
         self._control, self._pace, self._attempts, self._finish = control, pace, attempts, finish
         self._operation, self._budget = OPERATIONS[plan.operation], plan.budget
-        self._judge: Judge | None = None
+        self._judges: dict[str, Judge] = {}
 
     def measure(self) -> None:
         subjects = self._prepare()
@@ -90,10 +91,12 @@ class _Group:
             subject = subjects.pop(0)
             self._attempt(subject.case, lambda s=subject: self._conclude(s))
             del subject
-        self._judge = None
+        self._judges.clear()
         self._attempts.release()
 
     def _prepare(self) -> list[Subject]:
+        import torch
+
         from bench.data import draw_from
         from bench.verify import Judge
 
@@ -102,18 +105,21 @@ class _Group:
 
         def build() -> None:
             function, inputs = self._operation.build(draw_from(self._plan.seed), self._n)
-            self._judge = Judge(self._operation, self._n, function, inputs)
-            built.append((function, inputs))
+            for dtype in self._plan.dtypes:
+                cast = tuple(t.to(getattr(torch, dtype)) if t.is_floating_point() else t for t in inputs)
+                self._judges[dtype] = Judge(self._operation, self._n, function, cast, dtype)
+                built.append((dtype, (function, cast)))
 
         self._say(self._plan.group(self._n)[0], "making inputs")
         if not self._attempt(None, build):
             return subjects
-        function, inputs = built.pop()
+        ready = dict(built)
+        built.clear()
         for case in self._plan.group(self._n):
             if why := self._attempts.why_not(case.device):
                 self._finish(Failure(case, why))
                 continue
-            self._attempt(case, lambda case=case: subjects.append(self._subject(case, function, inputs)))
+            self._attempt(case, lambda case=case: subjects.append(self._subject(case, *ready[case.dtype])))
         return subjects
 
     def _subject(self, case: Case, function, inputs: tuple[Tensor, ...]) -> Subject:
@@ -123,10 +129,10 @@ class _Group:
         device = self._devices[case.device]
         self._say(case, "first call and warm-up")
         answers: list[Tensor] = []
-        here = tuple(tensor.to(device.torch) for tensor in inputs)
-
-        def step() -> Tensor:
-            return function(*here)
+        if self._operation.inputs_on == "host":
+            step = partial(function, *inputs, device=device.torch)
+        else:
+            step = partial(function, *(tensor.to(device.torch) for tensor in inputs))
 
         sync, budget, calls = device.synchronize, self._budget, 1
         with self._control.timed():
@@ -136,10 +142,10 @@ class _Group:
             if first.seconds < budget.limit_s / 4:
                 calls = timing.choose_calls(step, sync, budget.min_block_s)
                 timing.warm_up(step, sync, calls, budget.target, budget.warmup_s)
-        cost = self._operation.cost(self._n)
+        cost = self._operation.cost(self._n, WIDTHS[case.dtype])
         subject = Subject(case, device, step, cost, first.per_step, calls, outline, flags=flags)
         self._control.check()
-        subject.check = self._judge.check(step, subject.outline)
+        subject.check = self._judges[case.dtype].check(step, subject.outline)
         return subject
 
     def _visit(self, subject: Subject, number: int) -> None:
@@ -150,13 +156,19 @@ class _Group:
     def _conclude(self, subject: Subject) -> None:
         from bench.verify import worse
 
-        subject.check = worse(subject.check, self._judge.check(subject.step, subject.outline))
+        subject.check = worse(subject.check, self._judges[subject.case.dtype].check(subject.step, subject.outline))
         ceiling = self._ceilings[subject.case.device]
         self._finish(subject.measurement(self._budget, ceiling))
 
     def _attempt(self, case: Case | None, work: Callable[[], object]) -> bool:
         """Do the work; what the device cannot do becomes a failure of the case (of every case, if None)."""
-        error = self._attempts.fails(case and case.device, work)
+        from bench.devices import cpu_threads
+
+        def with_threads() -> None:
+            with cpu_threads(case.threads if case else 0):
+                work()
+
+        error = self._attempts.fails(case and case.device, with_threads)
         if error:
             for one in self._plan.group(self._n) if case is None else (case,):
                 self._finish(Failure(one, error))

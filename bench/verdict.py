@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from bench import analysis, stats
 from bench.analysis import Portrait
+from bench.cases import Lane
 from bench.fit import Crossing
 from bench.registry import NETWORKS, OPERATIONS
 from bench.results import BUSY, CONVERGED, NOISY, REFERENCE, TIMED_OUT, UNVERIFIED, Measurement, Run
@@ -26,24 +27,26 @@ def judge(speedup: stats.Estimate) -> str:
     return SLOWER if speedup.high < 1 else OPEN
 
 
-def of_sweep(run: Run, portraits: Mapping[str, Portrait] | None = None) -> list[str]:
+def of_sweep(run: Run, portraits: Mapping[Lane, Portrait] | None = None) -> list[str]:
     """A sentence for each accelerator; empty if there is nothing to compare."""
     portraits = analysis.portraits(run) if portraits is None else portraits
     axis = OPERATIONS[str(run.settings["operation"])].axis
     sentences = []
-    for device in run.devices:
+    reference = run.name(run.reference_lane)
+    other = "the CPU" if reference == "CPU" else reference
+    for lane in run.lanes:
         points = sorted(
-            ((m.case.size, s) for m in run.measurements if m.case.device == device and (s := run.speedup(m))),
+            ((m.case.size, s) for m in run.measurements if m.case.lane == lane and (s := run.speedup(m))),
             key=lambda point: point[0],
         )
-        if device != REFERENCE and points:
-            crossings = portraits[device].crossings if device in portraits else ()
-            sentences.append(_sweep_sentence(run.label(device), axis, points, crossings))
+        if lane != run.reference_lane and points:
+            crossings = portraits[lane].crossings if lane in portraits else ()
+            sentences.append(_sweep_sentence(run.name(lane), other, axis, points, crossings))
     return sentences
 
 
 def _sweep_sentence(
-    label: str, axis: str, points: list[tuple[int, stats.Estimate]], crossings: Sequence[Crossing]
+    label: str, other: str, axis: str, points: list[tuple[int, stats.Estimate]], crossings: Sequence[Crossing]
 ) -> str:
     verdicts = [judge(speedup) for _, speedup in points]
     last, at_last = points[-1]
@@ -51,33 +54,33 @@ def _sweep_sentence(
     doubt = f" Undecided at {axis} = {', '.join(undecided)}." if undecided else ""
     decided = [(n, verdict) for (n, _), verdict in zip(points, verdicts, strict=True) if verdict != OPEN]
     if not decided:
-        return f"{label} and the CPU can't be told apart at any of these sizes."
+        return f"{label} and {other} can't be told apart at any of these sizes."
     changes = [(a, b) for a, b in itertools.pairwise(decided) if a[1] != b[1]]
     if len(crossings) == 1 and len(changes) == 1:
         size = crossings[0].size
         around = f"{axis} ≈ {_round(size.value)} ({_round(size.low)} to {_round(size.high)})"
         if crossings[0].candidate_wins:
-            return f"Up to {around} use the CPU, above it {label}: {_times(at_last)} as fast at {count(last)}.{doubt}"
-        return f"Up to {around} use {label}, above it the CPU.{doubt}"
+            return f"Up to {around} use {other}, above it {label}: {_times(at_last)} as fast at {count(last)}.{doubt}"
+        return f"Up to {around} use {label}, above it {other}.{doubt}"
     if len(changes) > 1:
         better = ", ".join(count(n) for n, verdict in decided if verdict == FASTER)
         return f"The two change places more than once: {label} is faster at {axis} = {better}.{doubt}"
     if not changes:
         if decided[0][1] == FASTER:
             at = f"{axis} = {count(last)}"
-            return f"Use {label} at all these sizes: {_times(at_last)} as fast as the CPU at {at}.{doubt}"
+            return f"Use {label} at all these sizes: {_times(at_last)} as fast as {other} at {at}.{doubt}"
         best = max((p for p in points if judge(p[1]) == SLOWER), key=lambda point: point[1].value)
         return (
-            f"Use the CPU at all these sizes: even at {axis} = {count(best[0])}, where {label} comes closest, "
-            f"the CPU is {_times(_inverse(best[1]))} as fast.{doubt}"
+            f"Use {other} at all these sizes: even at {axis} = {count(best[0])}, where {label} comes closest, "
+            f"{other} is {_times(_inverse(best[1]))} as fast.{doubt}"
         )
     (before, first), (after, _) = changes[0]
     if first == SLOWER:
         return (
-            f"Up to {axis} = {count(before)} use the CPU; from {count(after)} {label}, "
+            f"Up to {axis} = {count(before)} use {other}; from {count(after)} {label}, "
             f"{_times(at_last)} as fast at {count(last)}.{doubt}"
         )
-    return f"Up to {axis} = {count(before)} use {label}; from {count(after)} the CPU.{doubt}"
+    return f"Up to {axis} = {count(before)} use {label}; from {count(after)} {other}.{doubt}"
 
 
 def of_noise(run: Run) -> list[str]:
@@ -161,7 +164,7 @@ def doubts(run: Run) -> list[str]:
 def _name(run: Run, m: Measurement) -> str:
     workload = "" if m.learning is None else f"{m.case.workload} "
     size = count(m.case.size) if m.learning is None else ""
-    return f"{workload}{size} on {run.label(m.case.device)}".replace("  ", " ").strip()
+    return f"{workload}{size} on {run.name(m.case.lane)}".replace("  ", " ").strip()
 
 
 def _seconds(m: Measurement) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.registry import Network, Operation
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from bench.learner import Learner
 
-UNIT_ROUNDOFF = 2.0**-24  # of float32
+ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}  # unit roundoff
 REDUCED_ROUNDOFF = 2.0**-11  # of TF32's inputs
 LAMBDA = 8.0
 PICKED = 24  # rows, and columns
@@ -66,18 +67,28 @@ class Outline(NamedTuple):
 
 
 class Judge:
-    """Knows the right answer of one operation at one size; the same for every device."""
+    """Knows the right answer of one operation at one size to inputs of one dtype; the same for every device."""
 
-    def __init__(self, operation: Operation, size: int, function: Callable[..., Tensor], inputs: Sequence[Tensor]):
+    def __init__(
+        self, operation: Operation, size: int, function: Callable[..., Tensor], inputs: Sequence[Tensor],
+        dtype: str = "float32",
+    ) -> None:  # fmt: skip
         self._terms = operation.terms(size) if operation.terms else 1
-        self._axes = [pick(size) for _ in range(operation.picked_axes)]
+        self._dtype = dtype
+        self._axes = {dimension: pick(size) for dimension in operation.picked}
         self._exact = None
-        cost = operation.cost(size).flops * math.prod(len(axis) / size for axis in self._axes)
-        if cost > MOST_FLOPS:
+        share = math.prod(len(axis) / size for axis in self._axes.values())
+        if operation.cost(size, 4).flops * share > MOST_FLOPS:
             return
-        part = [tensor.double() for tensor in (operation.part(self._axes, *inputs) if operation.part else inputs)]
-        self._exact = function(*part)
-        self._scale = function(*(tensor.abs() for tensor in part)) if operation.terms else self._exact.abs().max()
+        picks = list(self._axes.values())
+        inputs = [tensor.double() if tensor.is_floating_point() else tensor for tensor in inputs]
+        if operation.part:
+            inputs = operation.part(picks, *inputs)
+        if operation.choice:
+            function = partial(operation.choice, picks)
+        self._exact = function(*inputs)
+        largest = operation.scale == "largest"
+        self._scale = self._exact.abs().max() if largest else function(*(tensor.abs() for tensor in inputs))
 
     def check(self, step: Callable[[], Tensor], outline: Outline) -> Check:
         """Let the device compute once more, over memory full of NaN, and compare; ``outline`` is its answer's."""
@@ -100,19 +111,25 @@ class Judge:
         if not bool(finite.all()):
             share = 1 - finite.sum().item() / finite.numel()
             return Check(WRONG, None, self.limit, f"{share:.2%} of its result are not finite numbers.")
-        for dimension, axis in enumerate(self._axes):
+        for dimension, axis in self._axes.items():
             out = out.index_select(dimension, torch.tensor(axis, device=out.device))
         error = ((out.cpu().double() - self._exact).abs() / self._scale.clamp_min(1e-300)).max().item()
         if error <= self.limit:
             return Check(RIGHT, error, self.limit)
-        if error <= self.limit + 2 * REDUCED_ROUNDOFF:
+        if error <= self.limit + max(2 * REDUCED_ROUNDOFF, 4 * ROUNDOFF[self._dtype]):
             return Check(REDUCED, error, self.limit, f"Computed with reduced precision (off by {_part(error)}).")
         return Check(WRONG, error, self.limit, f"Its result differs from the reference by {_part(error)}.")
 
     @property
     def limit(self) -> float:
-        """Largest error, relative to the sum of magnitudes, that float32 explains."""
-        return LAMBDA * math.sqrt(self._terms) * UNIT_ROUNDOFF + 2 * UNIT_ROUNDOFF
+        """Largest error, relative to the sum of magnitudes, that the format explains.
+
+        Sums of formats shorter than float32 are expected to be made in float32, and rounded once at the end; the
+        reference of float64 is as long as what it judges, and may be as far off.
+        """
+        own = ROUNDOFF[self._dtype]
+        summing = 2 * own if self._dtype == "float64" else ROUNDOFF["float32"]
+        return LAMBDA * math.sqrt(self._terms) * summing + 2 * own
 
 
 def check_step(network: Network, learner: Learner, index: Tensor, fresh: bool) -> Check:

@@ -135,7 +135,7 @@ class Machine:
             self.size = size
             return (lambda device: device.step()), (_Anywhere(),)
 
-        fake = registry.Operation("fake", "Fake", "nothing", "m", build, lambda m: Cost(2 * m * m, 4 * m * m))
+        fake = registry.Operation("fake", "Fake", "nothing", build, lambda m, width: Cost(2 * m * m, width * m * m))
         monkeypatch.setitem(registry.OPERATIONS, "fake", fake)
         monkeypatch.setattr(bench.devices, "Device", lambda name: _Fake(self, name))
         monkeypatch.setattr(timing, "clock", lambda: self.now)
@@ -145,6 +145,9 @@ class Machine:
 
 
 class _Anywhere:
+    def is_floating_point(self):
+        return False
+
     def to(self, device):
         return device
 

@@ -189,7 +189,7 @@ def test_a_training_ends_in_the_recap_of_the_article(training):
     table = training.dataframe[0].value
     assert list(table.model) == ["MLP"] * len(snapshot.usable)
     assert (table.training > 0).all() and (table.inference > 0).all()
-    assert len(training.get("plotly_chart")) == 3 and len(training.get("download_button")) == 3
+    assert len(training.get("plotly_chart")) == 3 and len(training.get("download_button")) == 4
     assert any("contain loading" in c.value for c in training.caption)
 
 

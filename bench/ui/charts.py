@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from bench import stats
-from bench.cases import Case
+from bench.cases import Case, Lane
 from bench.fit import Crossing
 from bench.registry import NETWORKS
 from bench.results import Measurement, Run
@@ -33,10 +33,10 @@ def time_against_size(
     ``current`` is the case being measured, shown hollow; ``crossings`` are marked with their intervals.
     """
     figure = go.Figure()
-    for device in run.devices:
-        points = points_of(run, device)
+    for lane in lanes_of(run):
+        points = points_of(run, lane)
         mids = [m.median_s for m in points]
-        _line(figure, device, run.label(device), [m.case.size for m in points], mids, [_hover(run, m) for m in points])
+        _line(figure, run, lane, [m.case.size for m in points], mids, [_hover(run, m) for m in points])
     _struck_out(figure, run)
     _mark(figure, crossings, log)
     if current and current[1]:
@@ -59,28 +59,30 @@ def speedup_against_size(
     ``band`` is the factor by which a device differed from itself: inside it a speed-up means nothing.
     """
     figure = go.Figure()
-    for device in run.devices:
-        points = [(m, s) for m in points_of(run, device) if (s := run.speedup(m))]
+    for lane in run.lanes:
+        points = [(m, s) for m in points_of(run, lane) if (s := run.speedup(m))]
         if points:
             sizes, hover = [m.case.size for m, _ in points], [_hover(run, m) for m, _ in points]
-            _line(figure, device, run.label(device), sizes, [s for _, s in points], hover)
+            _line(figure, run, lane, sizes, [s for _, s in points], hover)
     if band > 1:
         figure.add_hrect(y0=1 / band, y1=band, fillcolor="#888", opacity=0.2, line_width=0)
     equality(figure, log)
     _mark(figure, crossings, log)
     size_axis(figure, axis, planned, log)
-    figure.update_yaxes(title="times as fast as the CPU", type="log" if log else "linear", ticksuffix=" ×")
+    figure.update_yaxes(
+        title=f"times as fast as {run.name(run.reference_lane)}", type="log" if log else "linear", ticksuffix=" ×"
+    )
     return finished(figure, run)
 
 
 def rate_against_size(run: Run, axis: str, planned: Sequence[int], log: bool, quantity: str) -> go.Figure:
     """FLOP/s or B/s against size; ``quantity`` is "FLOP/s" or "B/s"."""
     figure = go.Figure()
-    for device in run.devices:
-        points = points_of(run, device)
+    for lane in run.lanes:
+        points = points_of(run, lane)
         rates = [m.flops_per_s if quantity == "FLOP/s" else m.bytes_per_s for m in points]
         hover = [_hover(run, m, si(rate.value, quantity)) for m, rate in zip(points, rates, strict=True)]
-        _line(figure, device, run.label(device), [m.case.size for m in points], rates, hover)
+        _line(figure, run, lane, [m.case.size for m in points], rates, hover)
     size_axis(figure, axis, planned, log)
     figure.update_yaxes(title=quantity, type="log" if log else "linear", exponentformat="SI", ticksuffix=quantity)
     return finished(figure, run)
@@ -128,7 +130,8 @@ def phases_of_a_step(run: Run) -> go.Figure:
     trained = [m for m in run.measurements if m.case.workload.endswith("/train")]
     names = [f"{_title(m.case)} · {run.label(m.case.device)}" for m in trained]
     for phase, color in PHASE_COLORS.items():
-        mids = [stats.median(m.learning.phases_s[phase]).value for m in trained]
+        taken = [m.learning.phases_s.get(phase) for m in trained]
+        mids = [stats.median(seconds).value if seconds else 0.0 for seconds in taken]
         figure.add_bar(
             y=names, x=mids, name=phase, orientation="h", marker_color=color,
             hovertemplate="%{y}, " + phase + ": %{x:.3s}s<extra></extra>",
@@ -139,9 +142,21 @@ def phases_of_a_step(run: Run) -> go.Figure:
     return finished(figure, run)
 
 
-def points_of(run: Run, device: str) -> list[Measurement]:
+def lanes_of(run: Run) -> Sequence[Lane]:
+    """Those measured; before there is anything, the planned devices, so that the legend is there from the start."""
+    rest = [Lane(device) for device in run.devices if device not in {lane.device for lane in run.lanes}]
+    return [*run.lanes, *rest]
+
+
+def points_of(run: Run, lane: Lane) -> list[Measurement]:
     """What may be believed; the rest is struck out."""
-    return sorted((m for m in run.measurements if m.case.device == device and m.believed), key=lambda m: m.case.size)
+    return sorted((m for m in run.measurements if m.case.lane == lane and m.believed), key=lambda m: m.case.size)
+
+
+def dash_of(run: Run, lane: Lane) -> str:
+    """Colours belong to devices; the ways in which one device computes differ by their dashes."""
+    ways = list(dict.fromkeys(lane[1:] for lane in run.lanes))
+    return DASHES[ways.index(lane[1:]) % len(DASHES)] if lane[1:] in ways else DASHES[0]
 
 
 def equality(figure: go.Figure, log: bool) -> None:
@@ -177,10 +192,10 @@ def _struck_out(figure: go.Figure, run: Run) -> None:
         )  # fmt: skip
 
 
-def _line(figure, device: str, label: str, sizes, estimates: Sequence[stats.Estimate], hover: list[str]) -> None:
+def _line(figure, run: Run, lane: Lane, sizes, estimates: Sequence[stats.Estimate], hover: list[str]) -> None:
     figure.add_scatter(
-        x=sizes, y=[e.value for e in estimates], name=label, mode="lines+markers",
-        line={"color": COLORS.get(device), "width": 2}, marker={"size": 8},
+        x=sizes, y=[e.value for e in estimates], name=run.name(lane), mode="lines+markers",
+        line={"color": COLORS.get(lane.device), "width": 2, "dash": dash_of(run, lane)}, marker={"size": 8},
         error_y={"array": [e.high - e.value for e in estimates], "arrayminus": [e.value - e.low for e in estimates],
                  "thickness": 1.5, "width": 4},
         customdata=hover, hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
@@ -201,7 +216,7 @@ def _hover(run: Run, m: Measurement, more: str = "") -> str:
     lines = [f"<b>{count(m.case.size)}</b>: {si(mid.value, 's')} ({si(mid.low, 's')} to {si(mid.high, 's')})"]
     if speedup:
         low, high = significant(speedup.low), significant(speedup.high)
-        lines.append(f"{significant(speedup.value)} times as fast as the CPU ({low} to {high})")
+        lines.append(f"{significant(speedup.value)} times as fast as {run.name(run.reference_lane)} ({low} to {high})")
     lines += [escaped(line) for line in (more, m.reason, *m.flags) if line]
     return "<br>".join(lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from bench.cases import Lane
 from bench.compare import Comparison, Pair
 from bench.results import Run
 from bench.ui.charts import COLORS, finished
@@ -14,15 +15,15 @@ from bench.units import si, significant
 def ratios(found: Comparison, run: Run) -> go.Figure:
     """Speed of the second run over the first's, a line for each workload and device, with the line at 1."""
     figure = go.Figure()
-    lines: dict[tuple[str, str], list[Pair]] = {}
+    lines: dict[tuple[str, Lane], list[Pair]] = {}
     for pair in found.pairs:
         if pair.speedup:
-            lines.setdefault((pair.case.workload, pair.case.device), []).append(pair)
-    for (workload, device), pairs in lines.items():
+            lines.setdefault((pair.case.workload, pair.case.lane), []).append(pair)
+    for (workload, lane), pairs in lines.items():
         pairs.sort(key=lambda pair: pair.case.size)
         figure.add_scatter(
             x=[pair.case.size for pair in pairs], y=[pair.speedup.value for pair in pairs], mode="lines+markers",
-            name=f"{escaped(workload)} · {run.label(device)}", line={"color": COLORS.get(device), "width": 2},
+            name=f"{escaped(workload)} · {run.name(lane)}", line={"color": COLORS.get(lane.device), "width": 2},
             marker={"size": 8},
             error_y={"array": [p.speedup.high - p.speedup.value for p in pairs],
                      "arrayminus": [p.speedup.value - p.speedup.low for p in pairs], "thickness": 1.5, "width": 4},

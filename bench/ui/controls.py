@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,11 +17,13 @@ from bench.cases import (
     PlanError,
     SweepPlan,
     TrainingPlan,
+    parse_threads,
     spaced_sizes,
 )
 from bench.datasets import FASHION, SYNTHETIC
-from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS
+from bench.registry import ARTICLE_SIZES, FLOAT32, NETWORKS, OPERATIONS, WIDTHS
 from bench.runner import Snapshot
+from bench.ui.plain import plain
 from bench.units import count
 
 ARTICLE, RANGE = "article", "range"
@@ -46,9 +49,10 @@ def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
              "2 % (standard) or 1 % (thorough) of it. Cases that don't get there are marked.",
         **REMEMBERED,
     )  # fmt: skip
-    if sizes is None or devices is None:
+    dtypes, threads = _choose_more(snapshot)
+    if sizes is None or devices is None or threads is None:
         return None
-    return _planned(lambda: SweepPlan(operation, sizes, devices, EFFORTS[effort]))
+    return _planned(lambda: SweepPlan(operation, sizes, devices, EFFORTS[effort], dtypes=dtypes, threads=threads))
 
 
 def choose_training(snapshot: Snapshot) -> TrainingPlan | None:
@@ -79,6 +83,30 @@ def choose_training(snapshot: Snapshot) -> TrainingPlan | None:
     with numbers_place:
         plan = _planned(lambda: TrainingPlan(tuple(networks), devices or ("cpu",), **settings))
     return plan if devices else None
+
+
+def _choose_more(snapshot: Snapshot) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
+    """What most people leave alone: number formats, and threads of the CPU (None while they are wrong)."""
+    cores = os.cpu_count() or 1
+    usual = [FLOAT32]
+    with st.expander("More", icon=":material/tune:"):
+        dtypes = st.pills(
+            "Number formats", list(WIDTHS), selection_mode="multi", default=usual, key="dtypes",
+            help="Each becomes a line of its own. What a device can't do is a row with its reason. " + _gaps(snapshot),
+            **REMEMBERED,
+        )  # fmt: skip
+        text = st.text_input(
+            "CPU threads", "", key="threads", placeholder="PyTorch's own choice",
+            help=f"Numbers such as 1, {max(2, cores // 2)}, {cores}: each becomes a line of its own. This machine has "
+                 f"{cores} logical cores. Accelerators are not affected.", **REMEMBERED,
+        )  # fmt: skip
+        return tuple(dtypes or usual), _planned(lambda: parse_threads(text))
+
+
+def _gaps(snapshot: Snapshot) -> str:
+    """Why a format is missing on a device."""
+    told = [f"{dtype} on {device.label}: {reason}" for device in snapshot.usable for dtype, reason in device.gaps]
+    return plain(" ".join(f"{line.rstrip('.')}." for line in told))
 
 
 def _choose_sizes(axis: str) -> tuple[int, ...] | None:

@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from bench.guards import Roof
 from bench.results import Measurement, Run
-from bench.ui.charts import COLORS, finished, size_axis, time_axis
+from bench.ui.charts import COLORS, finished, points_of, size_axis, time_axis
 from bench.ui.plain import escaped
 from bench.units import count, si
 
@@ -26,17 +26,15 @@ CLOCKS: tuple[tuple[str, str, Callable[[Measurement], float | None]], ...] = (
 def clocks_against_size(run: Run, axis: str, planned: Sequence[int], log: bool) -> go.Figure:
     """Seconds a call by three clocks: the wall with the device waited for, the device's own, and until queued."""
     figure = go.Figure()
-    for device in run.devices:
-        found = sorted(
-            (m for m in run.measurements if m.case.device == device and m.believed), key=lambda m: m.case.size
-        )
+    for lane in run.lanes:
+        found = points_of(run, lane)
         for name, dash, read in CLOCKS:
             points = [(m.case.size, seconds) for m in found if (seconds := read(m)) is not None]
             if not points:
                 continue
             figure.add_scatter(
                 x=[size for size, _ in points], y=[seconds for _, seconds in points], mode="lines+markers",
-                name=f"{run.label(device)}, {name}", line={"color": COLORS.get(device), "dash": dash, "width": 2},
+                name=f"{run.name(lane)}, {name}", line={"color": COLORS.get(lane.device), "dash": dash, "width": 2},
                 marker={"size": 6}, customdata=[si(seconds, "s") for _, seconds in points],
                 hovertemplate="%{x}: %{customdata}<extra>%{fullData.name}</extra>",
             )  # fmt: skip
@@ -77,11 +75,11 @@ def roofline(run: Run, roofs: Sequence[Roof]) -> go.Figure:
     found = [m for m in run.measurements if m.believed and m.cost.flops]
     intensities = [m.cost.arithmetic_intensity for m in found]
     low, high = min(intensities) / 3, max(intensities) * 3
-    for device in run.devices:
-        points = sorted((m for m in found if m.case.device == device), key=lambda m: m.case.size)
+    for lane in run.lanes:
+        points = [m for m in points_of(run, lane) if m.cost.flops]
         figure.add_scatter(
             x=[m.cost.arithmetic_intensity for m in points], y=[m.flops_per_s.value for m in points],
-            mode="lines+markers", name=run.label(device), line={"color": COLORS.get(device), "width": 1},
+            mode="lines+markers", name=run.name(lane), line={"color": COLORS.get(lane.device), "width": 1},
             marker={"size": 9},
             customdata=[f"{count(m.case.size)}: {si(m.flops_per_s.value, 'FLOP/s')}" for m in points],
             hovertemplate="%{customdata}, %{x:.3g} FLOP per byte<extra>%{fullData.name}</extra>",

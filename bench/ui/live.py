@@ -92,7 +92,7 @@ def _silence(snapshot: Snapshot) -> None:
 def describe(snapshot: Snapshot) -> str:
     """The case being measured, in words."""
     case, run = snapshot.current, snapshot.run
-    label = run.label(case.device) if run else case.device
+    label = run.name(case.lane) if run else case.device
     return f"{case.workload} {case.size} on {label}"
 
 

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from bench import guards, verdict
 from bench.analysis import portraits
+from bench.cases import Lane
 from bench.export import to_rows
 from bench.registry import OPERATIONS
 from bench.replay import sentences
@@ -95,8 +96,9 @@ def _of_kind(run: Run) -> list[tuple[str, go.Figure]]:
     axis, sizes = OPERATIONS[str(run.settings["operation"])].axis, list(run.settings["sizes"])
     crossings = [crossing for portrait in portraits(run).values() for crossing in portrait.crossings]
     made = [(f"Time per call against {axis}", charts.time_against_size(run, axis, sizes, True, crossings=crossings))]
-    if run.devices != (REFERENCE,):
+    if len(run.lanes) > 1:
         made.append(("Speed-up", charts.speedup_against_size(run, axis, sizes, True, crossings=crossings)))
+    if run.devices != (REFERENCE,):
         made.append(("Three clocks", details.clocks_against_size(run, axis, sizes, True)))
     if any(m.believed and m.cost.flops for m in run.measurements):
         made.append(("Roofline", details.roofline(run, guards.roofs(run))))
@@ -106,7 +108,8 @@ def _of_kind(run: Run) -> list[tuple[str, go.Figure]]:
 def _table(run: Run) -> str:
     rows = []
     for row in to_rows(run):
-        told = {"case": f"{row['workload']} {row['size']}", "device": run.label(str(row["device"]))}
+        lane = Lane(str(row["device"]), str(row["dtype"]), int(row["threads"]))
+        told = {"case": f"{row['workload']} {row['size']}", "device": run.name(lane)}
         for column, (head, unit) in COLUMNS.items():
             value = row[column]
             told[head] = "" if value is None else (si(value, unit) if unit else significant(value))

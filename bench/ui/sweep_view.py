@@ -8,6 +8,7 @@ import streamlit as st
 
 from bench import guards, verdict
 from bench.analysis import Portrait, portraits
+from bench.cases import Lane
 from bench.export import to_json
 from bench.registry import OPERATIONS
 from bench.results import REFERENCE, Run
@@ -46,8 +47,10 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
     _figures(run, found)
     axis, sizes = axis_of(run), sizes_of(run)
     names = ["Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Table"]
+    if len(run.lanes) < 2:
+        names.remove("Speed-up")
     if run.devices == (REFERENCE,):
-        names = [name for name in names if name not in ("Speed-up", "Clocks")]
+        names.remove("Clocks")
     tabs = dict(zip(names, st.tabs(names), strict=True))
     with tabs["Time"]:
         log = log_axes()
@@ -107,12 +110,12 @@ def _roofline(run: Run, roofs: list[guards.Roof]) -> None:
 
 def _samples(run: Run, event: object) -> None:
     """The case whose point was clicked, or chosen from the list."""
-    names = {f"{axis_of(run)} = {count(m.case.size)} on {run.label(m.case.device)}": m for m in run.measurements}
+    names = {f"{axis_of(run)} = {count(m.case.size)} on {run.name(m.case.lane)}": m for m in run.measurements}
     points = event.selection.points if event else ()
     clicked = {point.get("x") for point in points}
     order = sorted(names, key=lambda name: names[name].case.size not in clicked)  # stable: the clicked one first
     chosen = names[st.selectbox("Case", order, key=f"case {sorted(map(str, clicked))}")]
-    figure = details.samples_of(chosen, run.label(chosen.case.device))
+    figure = details.samples_of(chosen, run.name(chosen.case.lane))
     alt = "Every sample of the case in the order taken, and how they are distributed."
     st.plotly_chart(figure, key="chart samples", config=chart_config("samples"), alt=alt)
     mid = chosen.median_s
@@ -124,30 +127,31 @@ def _samples(run: Run, event: object) -> None:
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def _portraits(record: str, _run: Run) -> dict[str, Portrait]:
+def _portraits(record: str, _run: Run) -> dict[Lane, Portrait]:
     """Fitting takes a moment: once for a run, which its record identifies."""
     return portraits(_run)
 
 
-def _figures(run: Run, found: dict[str, Portrait]) -> None:
+def _figures(run: Run, found: dict[Lane, Portrait]) -> None:
     """Each device in figures: at the largest size, to start a call, and moving data."""
     largest = max(m.case.size for m in run.measurements)
     with st.container(horizontal=True):
-        for device, portrait in found.items():
-            m = next((m for m in run.measurements if (m.case.size, m.case.device) == (largest, device)), None)
+        for lane, portrait in found.items():
+            name = run.name(lane)
+            m = next((m for m in run.measurements if (m.case.size, m.case.lane) == (largest, lane)), None)
             if m and m.believed:
                 _figure(
-                    f"{run.label(device)} at {axis_of(run)} = {count(largest)}", m.median_s, "s",
+                    f"{name} at {axis_of(run)} = {count(largest)}", m.median_s, "s",
                     "Median wall time of one call, with the device waited for.", run.speedup(m),
                 )  # fmt: skip
             curve = portrait.curve
             if curve and curve.describes:
                 _figure(
-                    f"{run.label(device)}: overhead", curve.t0, "s",
+                    f"{name}: overhead", curve.t0, "s",
                     "What every call takes however small, from a curve fitted to all sizes: the dispatch overhead.",
                 )  # fmt: skip
                 _figure(
-                    f"{run.label(device)}: bandwidth", curve.bandwidth, "B/s",
+                    f"{name}: bandwidth", curve.bandwidth, "B/s",
                     "Bytes of numbers moved a second at large sizes, from the same curve.",
                 )  # fmt: skip
 

@@ -84,7 +84,7 @@ def failures(run: Run) -> None:
 
 
 def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str, object]:
-    row = {axis: outcome.case.size, "device": run.label(outcome.case.device), "status": outcome.status}
+    row = {axis: outcome.case.size, "device": run.name(outcome.case.lane), "status": outcome.status}
     if isinstance(outcome, Failure):
         return row | {"note": outcome.error}
     mid, speedup = outcome.median_s, run.speedup(outcome)

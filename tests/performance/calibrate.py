@@ -1,0 +1,91 @@
+"""Is our wall clock right on a real accelerator? Against CUDA's events, and against Triton's do_bench with a hot cache.
+
+    python tests/performance/calibrate.py [--sizes 100,3000] [--dtypes float32,float16]
+
+Matrix × vector and matrix × matrix over the article's sizes and up to 16 384. Ours is the program's own sweep. Events:
+the mean of ``calls`` calls between two events, median of 20. do_bench_cudagraph replays the call from a graph, without
+emptying the cache: what the device needs when nobody has to launch. Goal: where a block lasts at least 1 ms and the
+device, not the launching, decides, ours and the events' differ by at most 2 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+import torch
+
+from bench import ops  # noqa: F401
+from bench.cases import EFFORTS, SweepPlan
+from bench.data import draw_from
+from bench.devices import Device, find_devices
+from bench.gate import Gate
+from bench.registry import ARTICLE_SIZES, OPERATIONS
+from bench.runner import Control
+from bench.sweep import measure
+from bench.units import si
+
+SIZES = (*ARTICLE_SIZES, 4096, 8192, 16384)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--dtypes", default="float32,float16,bfloat16")
+    parser.add_argument("--device", default="cuda")
+    options = parser.parse_args()
+    sizes, dtypes = tuple(map(int, options.sizes.split(","))), tuple(options.dtypes.split(","))
+    found = {info.name: info for info in find_devices() if info.usable}
+    print(f"{found[options.device].hardware}, PyTorch {torch.__version__}, {os.cpu_count()} cores")
+    worst = 0.0
+    for operation in ("matvec", "matmul"):
+        seen: list = []
+        control = Control(found, Gate(settle=lambda: None), lambda **changes: seen.append(changes.get("run")))
+        measure(SweepPlan(operation, sizes, (options.device,), EFFORTS["standard"], dtypes=dtypes), control)
+        run = next(run for run in reversed(seen) if run is not None)
+        print(
+            f"\n{operation:10} {'m':>6}  {'ours':>9} {'±':>6}  {'events':>9}  {'graph':>9}  ours/events  ours/graph  status"
+        )
+        for m in run.measurements:
+            events, graph = _others(m, options.device)
+            ours, block_s = m.median_s.value, m.median_s.value * m.calls
+            decided = m.dispatch_s and np.median(m.dispatch_s) < 0.8 * ours  # the host was not what it waited for
+            if block_s >= 1e-3 and decided:
+                worst = max(worst, abs(ours / events - 1))
+            print(
+                f"{m.case.dtype:10} {m.case.size:6}  {si(ours, 's'):>9} {m.median_s.relative_half_width:6.1%}  "
+                f"{si(events, 's'):>9}  {si(graph, 's') if graph else '–':>9}  {ours / events:11.3f}  "
+                f"{ours / graph if graph else float('nan'):10.3f}  {m.status}{'' if decided else ' (launch-bound)'}"
+            )
+        for failure in run.failures:
+            print(f"{failure.case}: {failure.error}")
+    print(f"\nLargest difference where the device decides: {worst:.1%} (goal: at most 2 %)")
+    return int(worst > 0.02)
+
+
+def _others(m, name: str) -> tuple[float, float | None]:
+    """Seconds a call by events, and by a replayed graph (None where Triton is not there)."""
+    device = Device(name)
+    function, inputs = OPERATIONS[m.case.workload].build(draw_from(0), m.case.size)
+    here = [tensor.to(device.torch, getattr(torch, m.case.dtype)) for tensor in inputs]
+
+    def step():
+        return function(*here)
+
+    for _ in range(3):
+        device.seconds_by_events(step, m.calls)
+    events = float(np.median([device.seconds_by_events(step, m.calls) for _ in range(20)]))
+    try:
+        from triton.testing import do_bench_cudagraph
+    except ImportError:
+        return events, None
+    return events, do_bench_cudagraph(step, rep=50, return_mode="median") / 1e3
+
+
+if __name__ == "__main__":
+    sys.exit(main())
