@@ -6,7 +6,7 @@ Layers; a module imports only from the rows above its own::
     database  data  datasets  ops  models  cases  environment  gate  fit
     results  estimate  devices
     learner  runner  runfile  guards  analysis
-    export
+    export  recorded
     store  compare  verify  subject  watch  attempts
     sweep  training  download  verdict
     replay  resume

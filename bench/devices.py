@@ -24,6 +24,7 @@ from bench.environment import LABELS, chip_name, is_translated, label_of
 from bench.registry import WIDTHS
 from bench.timing import time_block
 
+COPIED = (256 * 2**20, 64 * 2**20)  # bytes copied to find a bandwidth: on accelerators, on the CPU
 FALLBACK = "fall back to run on the CPU"  # in PyTorch's warning when an operator that MPS lacks runs elsewhere
 # What a device says when it cannot: out of memory, operator missing, dtype unsupported.
 # Anything else is a bug of ours and ends the run.
@@ -151,8 +152,9 @@ def _try(info: DeviceInfo) -> DeviceInfo:
     small = b[:8, :8].contiguous()
     product = min(time_block(lambda: b @ b, device.synchronize, 2).per_step for _ in range(3))
     call = min(time_block(lambda: small + small, device.synchronize, 20).per_step for _ in range(3))
-    large = torch.rand(4 * 2**20).to(device.torch)
-    copy = min(time_block(large.clone, device.synchronize).per_step for _ in range(3))
+    large = torch.rand(4 * 2**20).to(device.torch).repeat(COPIED[info.name == "cpu"] // (16 * 2**20))
+    there = torch.empty_like(large)  # written once before it counts: fresh memory is slow
+    copy = min(time_block(lambda: there.copy_(large), device.synchronize, 2).per_step for _ in range(4))
     hardware, gaps = device.hardware(), _gaps(b[:64, :64])
     return replace(
         info,

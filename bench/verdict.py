@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 from bench import analysis, stats
 from bench.analysis import Portrait
 from bench.cases import Lane
 from bench.fit import Crossing
+from bench.guards import Roof
 from bench.registry import NETWORKS, OPERATIONS
 from bench.results import BUSY, CONVERGED, NOISY, REFERENCE, TIMED_OUT, UNVERIFIED, Measurement, Run
-from bench.units import count, significant
+from bench.units import count, si, significant
 
 FASTER, SLOWER, OPEN = "faster", "slower", "open"
+MOST_NAMED = 4
 PHASE_WORDS = {
     "loading": "taking the batch from memory", "copy": "copying it to the device", "forward": "the forward pass",
     "backward": "the backward pass", "optimiser": "the optimiser",
@@ -42,6 +45,26 @@ def of_sweep(run: Run, portraits: Mapping[Lane, Portrait] | None = None) -> list
         if lane != run.reference_lane and points:
             crossings = portraits[lane].crossings if lane in portraits else ()
             sentences.append(_sweep_sentence(run.name(lane), other, axis, points, crossings))
+    return sentences
+
+
+def of_portraits(run: Run, portraits: Mapping[Lane, Portrait], roofs: Sequence[Roof] = ()) -> list[str]:
+    """What a call costs on each device, in words; nothing of a device whose curve does not describe it."""
+    sentences = []
+    for lane, portrait in portraits.items():
+        curve = portrait.curve
+        if curve is None or not curve.describes or not math.isfinite(curve.bandwidth.high):
+            continue
+        roof = next((r for r in roofs if r.device == lane.device and r.bytes_per_s), None)
+        share = (
+            f", {100 * curve.bandwidth.value / roof.bytes_per_s:.0f} % of the {si(roof.bytes_per_s, 'B/s')} of its {roof.name.split(': ')[-1]}"
+            if roof
+            else ""
+        )
+        sentences.append(
+            f"{run.name(lane)} needs {si(curve.t0.value, 's')} to start a call; after that it moves "
+            f"{si(curve.bandwidth.value, 'B/s')}{share}."
+        )
     return sentences
 
 
@@ -135,11 +158,15 @@ def _longest_phase(m: Measurement, label: str) -> str:
 
 def doubts(run: Run) -> list[str]:
     """One line for each reason to be careful; none if there is none."""
-    lines = [
-        f"{_name(run, m)} is struck out: {m.reason[:1].lower()}{m.reason[1:]}"
-        for m in run.measurements
-        if not m.believed
-    ]
+    lines = []
+    struck = {}
+    for m in run.measurements:
+        if not m.believed:
+            struck.setdefault((run.name(m.case.lane), m.reason), []).append(m)
+    for (lane, reason), some in struck.items():
+        names = ", ".join(_what(m) for m in some[:MOST_NAMED]) + (" …" if len(some) > MOST_NAMED else "")
+        where = f"{names} on {lane} {'is' if len(some) == 1 else 'are'} struck out"
+        lines.append(f"{where}: {reason[:1].lower()}{reason[1:]}")
     total = len(run.outcomes)
     kinds = ((UNVERIFIED, "too large to be checked"), (NOISY, "noisy"), (TIMED_OUT, "cut short by the time limit"))
     for status, what in kinds:
@@ -162,9 +189,12 @@ def doubts(run: Run) -> list[str]:
 
 
 def _name(run: Run, m: Measurement) -> str:
-    workload = "" if m.learning is None else f"{m.case.workload} "
-    size = count(m.case.size) if m.learning is None else ""
-    return f"{workload}{size} on {run.name(m.case.lane)}".replace("  ", " ").strip()
+    return f"{_what(m)} on {run.name(m.case.lane)}"
+
+
+def _what(m: Measurement) -> str:
+    """The size of an operation, or the name of a network's work."""
+    return count(m.case.size) if m.learning is None else m.case.workload
 
 
 def _seconds(m: Measurement) -> str:

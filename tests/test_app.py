@@ -82,7 +82,7 @@ def test_a_sweep_ends_in_a_chart_a_table_and_files(app):
     snapshot = session.runner().join(60)
     assert snapshot.state is State.DONE, snapshot.details
     clean(app.run())
-    assert len(app.get("plotly_chart")) == (7 if len(snapshot.usable) > 1 else 4)
+    assert len(app.get("plotly_chart")) == (6 if len(snapshot.usable) > 1 else 4)
     assert len(app.get("download_button")) == 4
     assert len(app.dataframe[0].value) == 2 * len(snapshot.usable)
 

@@ -96,7 +96,7 @@ HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(2)> ![i](http://evil.example/i.png) [l](http://evil.example) "
     "http://evil.example www.evil.example :red[x] :material/home: $x$ `c` **b** | = \u202e me@evil.example"
 )
-LIVE = re.compile(r"(?<!\\)[<\[\]`*$!]|(?<![\\\w]):(?=(red|material))|http:|www\.|\u202e")
+LIVE = re.compile(r"(?<!\\)[<\[\]`*$!]|:(?=[A-Za-z/])|www\.|@(?!\u2060)|\u202e")
 
 
 def test_plain_words_are_not_markdown_and_escaped_ones_no_tags():

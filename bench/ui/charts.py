@@ -249,7 +249,7 @@ def _thinned(sizes: Sequence[int], log: bool) -> list[int]:
 def time_axis(log: bool) -> dict[str, object]:
     """Layout of a y axis in seconds."""
     kind = {"type": "log", "dtick": 1} if log else {"type": "linear", "rangemode": "tozero"}
-    return kind | {"exponentformat": "SI", "ticksuffix": "s"}
+    return kind | {"exponentformat": "SI", "ticksuffix": "s", "minexponent": 1}  # 1 ms, not 0.001 s
 
 
 def _title(case: Case) -> str:

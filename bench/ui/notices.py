@@ -22,7 +22,8 @@ def about_devices(snapshot: Snapshot) -> None:
     if snapshot.devices and {device.name for device in snapshot.usable} == {REFERENCE}:
         mps = next((plain(device.reason) for device in snapshot.devices if device.name == "mps"), "")
         st.info(
-            f"No accelerator here, so only the CPU can be measured. {mps} The page **This machine** tells more.",
+            f"No accelerator here, so only the CPU can be measured. {mps} Its number formats and threads can "
+            "be compared all the same, under **More** in the sidebar. The page **This machine** tells more.",
             icon=":material/memory:",
         )
 

@@ -38,6 +38,8 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
     crossings = [crossing for portrait in found.values() for crossing in portrait.crossings]
     for sentence in verdict.of_sweep(run, found):
         st.subheader(sentence, anchor=False)
+    for sentence in verdict.of_portraits(run, found, guards.roofs(run)):
+        st.markdown(plain(sentence))
     about_run(run)
     for line in verdict.doubts(run):
         st.caption(f":material/warning: {plain(line)}")

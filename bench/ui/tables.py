@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from bench.registry import NETWORKS
-from bench.replay import readings
+from bench.replay import published, readings
 from bench.results import Failure, Measurement, Run
 from bench.ui.plain import plain
 from bench.units import si, significant
@@ -58,6 +58,18 @@ def recap_table(run: Run) -> None:
     """The article's recap: training and inference, by model and device, in seconds."""
     rows = [_recap_row(run, m) for m in run.measurements if m.case.workload.endswith("/train")]
     _table(rows, RECAP, "training and inference by model and device")
+
+
+def published_table() -> None:
+    """The article's recap, as published."""
+    story, rows = published(), {}
+    for workload, seconds in story["seconds"].items():
+        network, _, mode = workload.partition("/")
+        for device, value in seconds.items():
+            row = rows.setdefault((network, device), {"model": NETWORKS[network].title, "device": device.upper()})
+            row["training" if mode == "train" else "inference"] = value
+    _table(list(rows.values()), RECAP, "the article's training and inference, as published")
+    st.caption(f"Published, not measured here: {story['source']}; {story['machine']}, PyTorch {story['torch']}.")
 
 
 def replay_table(run: Run) -> None:

@@ -55,6 +55,8 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
         st.caption(f":material/warning: {plain(line)}")
     if run.measurements:
         tables.recap_table(run)
+        if st.toggle("Beside the article's figures", key="published", help="As published, of another machine."):
+            tables.published_table()
         st.caption(HEADLINE)
         st.caption(f"Images: {plain(run.settings['data'])}.")
     _curves(run, curves)

@@ -42,7 +42,9 @@ def show() -> None:
     last = runner().last(KIND)
     if last is None:
         st.info(
-            "Press **Run**. The curves grow while it measures; nothing leaves this machine.", icon=":material/info:"
+            "Press **Run**. The curves grow while it measures; nothing leaves this machine. What a finished run looks like "
+            "is on the page **Recorded runs**.",
+            icon=":material/info:",
         )
         return
     show_end(last)

@@ -1,0 +1,34 @@
+"""Explore a recorded run: what the dashboard shows, without waiting and without an accelerator."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from bench.recorded import TITLES, load_recorded
+from bench.recorder import summary
+from bench.results import Run
+from bench.ui.charts import provenance
+from bench.ui.plain import plain
+from bench.ui.session import kept
+from bench.ui.views import show_run
+
+
+def show() -> None:
+    st.title("Explore a recorded run")
+    name = st.selectbox("Run", list(TITLES), format_func=TITLES.get, key="recorded", bind="query-params")
+    run = _load(name)
+    hardware = " and ".join(dict.fromkeys(run.environment.devices.values()))
+    st.info(
+        f"**Recorded elsewhere, not measured on this machine**: {plain(hardware)}. {plain(provenance(run))}.",
+        icon=":material/inventory_2:",
+    )
+    store = kept().store
+    if store and st.button("Add to my history", icon=":material/history:", help="To compare it with runs of yours."):
+        store.add_file(run, TITLES[name], summary(run))
+        st.toast("Added; it is on the History page.", icon=":material/check:")
+    show_run(run)
+
+
+@st.cache_data(show_spinner=False)
+def _load(name: str) -> Run:
+    return load_recorded(name)

@@ -1,0 +1,40 @@
+"""The recorded runs can be read, are of the machine they say, and hold what the README says of them."""
+
+import pytest
+from test_app import clean
+from test_history import at
+
+from bench import models, ops, replay  # noqa: F401
+from bench.recorded import FOLDER, TITLES, load_recorded
+from bench.ui import session
+
+
+def test_every_file_has_a_title_and_every_title_a_file():
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(TITLES)
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_a_recorded_run_is_real_and_nobody_can_be_found_by_it(name):
+    run = load_recorded(name)
+    assert not run.emulated and "NVIDIA H200" in run.environment.devices.values()
+    assert run.environment.captured_at.startswith("2026-12-01") and run.environment.torch.startswith("2.11")
+    assert not run.environment.variables and "fc" not in run.environment.platform
+    assert run.measurements and not run.failures and all(m.samples_s for m in run.measurements)
+
+
+def test_the_replay_holds_what_is_said_of_it():
+    said = " ".join(replay.sentences(load_recorded("h200-article-replayed")))
+    assert "Training ConvNet: by the article's clock CUDA is 50.3 times as fast as the CPU, by the wall 3.38" in said
+    assert "16.0 times the true time, since it adds up all threads" in said
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_the_page_shows_each_and_says_that_it_was_recorded_elsewhere(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_HOME", str(tmp_path))
+    session.runner.clear()
+    session.kept.clear()
+    app = at("recorded", recorded=name)
+    assert "Recorded elsewhere, not measured on this machine" in app.info[0].value
+    assert "NVIDIA H200" in app.info[0].value and app.get("plotly_chart")
+    clean(app.button[0].click().run())
+    assert session.kept().store.heads()[0].name == TITLES[name]
