@@ -56,11 +56,10 @@ def of_portraits(run: Run, portraits: Mapping[Lane, Portrait], roofs: Sequence[R
         if curve is None or not curve.describes or not math.isfinite(curve.bandwidth.high):
             continue
         roof = next((r for r in roofs if r.device == lane.device and r.bytes_per_s), None)
-        share = (
-            f", {100 * curve.bandwidth.value / roof.bytes_per_s:.0f} % of the {si(roof.bytes_per_s, 'B/s')} of its {roof.name.split(': ')[-1]}"
-            if roof
-            else ""
-        )
+        share = ""
+        if roof:
+            part, whose = 100 * curve.bandwidth.value / roof.bytes_per_s, roof.name.split(": ")[-1]
+            share = f", {part:.0f} % of the {si(roof.bytes_per_s, 'B/s')} of its {whose}"
         sentences.append(
             f"{run.name(lane)} needs {si(curve.t0.value, 's')} to start a call; after that it moves "
             f"{si(curve.bandwidth.value, 'B/s')}{share}."

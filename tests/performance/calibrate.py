@@ -5,8 +5,8 @@
 Matrix × vector and matrix × matrix over the article's sizes and up to 16 384. Ours is the program's own sweep; own
 events are those that it recorded in the same rounds; later events the median of 20 blocks afterwards, when the device's
 clock may be another. do_bench_cudagraph replays the call from a graph, without emptying the cache: what the device
-needs when nobody has to launch. Goal: where a block lasts at least 1 ms and the device, not the launching, decides, ours
-and our own events differ by at most 2 %.
+needs when nobody has to launch. Goal: where a block lasts at least 1 ms and the device, not the launching, decides,
+ours and our own events differ by at most 2 %.
 """
 
 from __future__ import annotations
@@ -60,10 +60,11 @@ def main() -> int:
             decided = np.median(m.dispatch_s) < 0.8 * ours  # the host was not what it waited for
             if block_s >= 1e-3 and decided:
                 worst = max(worst, abs(ours / own - 1))
+            replayed = (si(graph, "s"), f"{ours / graph:.3f}") if graph else ("–", "–")
             print(
                 f"{m.case.size:6}  {si(ours, 's'):>9} {m.median_s.relative_half_width:6.1%}  {si(own, 's'):>10}  "
-                f"{si(events, 's'):>12}  {si(graph, 's') if graph else '–':>9}  {ours / own:8.3f}  "
-                f"{ours / events:10.3f}  {ours / graph if graph else float('nan'):10.3f}  {m.status}{'' if decided else ' (launch-bound)'}"
+                f"{si(events, 's'):>12}  {replayed[0]:>9}  {ours / own:8.3f}  {ours / events:10.3f}  "
+                f"{replayed[1]:>10}  {m.status}{'' if decided else ' (launch-bound)'}"
             )
         for failure in run.failures:
             print(f"{failure.case}: {failure.error}")

@@ -42,8 +42,8 @@ def show() -> None:
     last = runner().last(KIND)
     if last is None:
         st.info(
-            "Press **Run**. The curves grow while it measures; nothing leaves this machine. What a finished run looks like "
-            "is on the page **Recorded runs**.",
+            "Press **Run**. The curves grow while it measures; nothing leaves this machine. What a finished run "
+            "looks like is on the page **Recorded runs**.",
             icon=":material/info:",
         )
         return
