@@ -8,8 +8,10 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from bench.environment import chip_name, is_translated
+from bench.apple import Mac, this_mac
+from bench.environment import chip_name, is_translated, power_source
 from bench.home import bench_home
+from bench.units import size
 
 PACKAGES = ("torch", "torchvision", "streamlit", "plotly", "pandas", "numpy", "scipy")
 LEAST_TORCH = (2, 9)
@@ -32,7 +34,7 @@ def examine(devices=None) -> tuple[Finding, ...]:
         from bench.devices import find_devices
 
         devices = find_devices()
-    return (_python(), *_packages(), *map(_device, devices), _fallback(), _folder(), _images())
+    return (_python(), _machine(), *_packages(), *map(_device, devices), _fallback(), _folder(), _images())
 
 
 def report(findings: tuple[Finding, ...]) -> str:
@@ -58,6 +60,23 @@ def _python() -> Finding:
     return Finding("python", True, text)
 
 
+def _machine() -> Finding:
+    """Cores, memory, power: what a result depends on and nobody thinks of."""
+    import psutil
+
+    mac = this_mac() if sys.platform == "darwin" else Mac()
+    parts = [f"{psutil.cpu_count(logical=False) or psutil.cpu_count()} cores"]
+    if mac.performance_cores:
+        parts = [f"{mac.performance_cores} performance and {mac.efficiency_cores} efficiency cores"]
+    if mac.gpu_cores:
+        parts.append(f"{mac.gpu_cores} GPU cores")
+    parts += [size(psutil.virtual_memory().total), f"power: {power_source()}", f"low-power mode: {mac.low_power}"]
+    text = ", ".join(filter(None, [mac.model, *parts]))
+    if mac.low_power == "on":
+        return Finding("machine", False, text + ".", "Switch low-power mode off: it slows everything.", needed=False)
+    return Finding("machine", True, text, needed=False)
+
+
 def _packages() -> list[Finding]:
     findings = []
     for name in PACKAGES:
@@ -75,7 +94,11 @@ def _packages() -> list[Finding]:
 
 def _device(info) -> Finding:
     needed = info.name == "cpu"
-    return Finding(info.label, info.usable, info.hardware if info.usable else info.reason, needed=needed)
+    if not info.usable:
+        return Finding(info.label, False, info.reason, needed=needed)
+    gaps = "".join(f"; not {name} ({reason.rstrip('.')})" for name, reason in info.gaps)
+    formats = f"; {', '.join(info.dtypes)}{gaps}" if info.dtypes else ""
+    return Finding(info.label, True, f"{info.hardware}{formats}", needed=needed)
 
 
 def _fallback() -> Finding:

@@ -87,7 +87,7 @@ def capture_environment(devices: Mapping[str, str]) -> Environment:
         blas=_blas(torch.__config__.show()),
         float32_matmul=torch.get_float32_matmul_precision(),
         threads=torch.get_num_threads(),
-        power=_power(),
+        power=power_source(),
         load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         devices=dict(devices),
         variables={name: value for name, value in sorted(os.environ.items()) if _matters(name)},
@@ -147,7 +147,8 @@ def _sysctl(name: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _power() -> str:
+def power_source() -> str:
+    """ "mains", "battery" or "unknown" (a machine without a battery does not tell)."""
     import psutil
 
     battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None

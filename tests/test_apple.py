@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from bench import apple
+from bench import apple, doctor
 from bench.environment import capture_environment
 
 
@@ -89,3 +89,11 @@ def test_tools_that_are_not_there_make_everything_unknown(monkeypatch):
     apple.this_mac.cache_clear()
     environment = capture_environment({"cpu": "x"})
     assert environment.low_power == "unknown" and environment.gpu_cores is None
+
+
+def test_the_doctor_names_cores_and_complains_of_low_power_mode(monkeypatch):
+    monkeypatch.setattr(doctor.sys, "platform", "darwin")
+    monkeypatch.setattr(doctor, "this_mac", lambda: apple.Mac("MacBookPro18,3", 8, 2, 16, "on"))
+    finding = doctor._machine()
+    assert not finding.good and not finding.needed and "Switch low-power mode off" in finding.mend
+    assert finding.text.startswith("MacBookPro18,3, 8 performance and 2 efficiency cores, 16 GPU cores, ")

@@ -11,7 +11,7 @@ from bench import models, ops, registry  # noqa: F401
 from bench.__main__ import _parser
 from bench.cases import TrainingPlan, parse_sizes
 from bench.data import draw_from
-from bench.verify import Judge
+from bench.verify import Judge, Outline
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^python -m bench (.+)$", README, re.MULTILINE)
@@ -27,16 +27,17 @@ def test_every_command_is_understood(command):
 
 
 def test_there_are_commands():
-    assert {command.split()[0] for command in COMMANDS} == {"sweep", "train", "replay", "aa", "doctor"}
+    assert {command.split()[0] for command in COMMANDS} == {"sweep", "train", "replay", "aa", "compare", "doctor"}
 
 
 def test_the_example_adds_an_operation_that_is_verified(monkeypatch):
     monkeypatch.setattr(registry, "OPERATIONS", dict(registry.OPERATIONS))
     (code,) = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
-    exec(code, {"operation": registry.operation, "Cost": registry.Cost, "FLOAT32": ops.FLOAT32})
+    exec(code, {"operation": registry.operation, "Cost": registry.Cost})
     dot = registry.OPERATIONS["dot"]
     function, inputs = dot.build(draw_from(0), 100)
     judge = Judge(dot, 100, function, inputs)
-    assert judge.check(lambda: function(*inputs)).verdict == "right"
-    assert judge.check(lambda: 1.01 * function(*inputs)).verdict == "wrong"
-    assert dot.cost(100).bytes_moved == sum(t.nbytes for t in (*inputs, torch.zeros(1)))
+    outline = Outline.of(function(*inputs))
+    assert judge.check(lambda: function(*inputs), outline).verdict == "right"
+    assert judge.check(lambda: 1.01 * function(*inputs), outline).verdict == "wrong"
+    assert dot.cost(100, 4).bytes_moved == sum(t.nbytes for t in (*inputs, torch.zeros(1)))

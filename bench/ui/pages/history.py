@@ -69,7 +69,7 @@ def _table(heads: list[Head]) -> list[Head]:
                        "verdict": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
     more = f" The newest {SHOWN}; search for others." if len(heads) == SHOWN else ""
-    st.caption(f"{count(len(heads))} runs.{more}")
+    st.caption(f"{count(len(heads))} {'run' if len(heads) == 1 else 'runs'}.{more}")
     return [heads[row] for row in picked.selection.rows if row < len(heads)]
 
 
