@@ -3,7 +3,7 @@
 Layers; a module imports only from the rows above its own::
 
     home  stats  units  timing  registry  apple
-    database  data  datasets  ops  models  cases  environment  gate  fit
+    database  data  datasets  modules  ops  models  cases  environment  gate  fit
     results  estimate  devices
     learner  runner  runfile  guards  analysis
     export  recorded

@@ -127,7 +127,9 @@ def training_outlook(plan: TrainingPlan, devices: Mapping[str, Rates]) -> Outloo
     seconds = sum(training_seconds(plan, name, devices[device]) for name in plan.networks for device in plan.devices)
     images = 4 * 28 * 28 * (plan.images + 10_000)
     weights = sum(4 * 4 * NETWORKS[name].parameters for name in plan.networks)
-    activations = 4 * 60_000 * plan.batch  # the ConvNet's, generously
+    # the ConvNet's, generously; of larger ones a tenth of a number for each operation
+    largest = max(60_000, *(NETWORKS[name].forward_flops // 100 for name in plan.networks))
+    activations = 4 * largest * plan.batch
     return Outlook(1.5 + seconds, images + (weights + activations) * len(plan.devices), {})
 
 

@@ -366,7 +366,7 @@ def check_run_file(path: Path, cases: int):
     assert data["schema_version"] == 1
     assert len(data["results"]) == cases
     for entry in data["results"]:
-        assert set(entry["case"]) == {"workload", "size", "device", "dtype"}
+        assert set(entry["case"]) == {"workload", "size", "device", "dtype", "threads"}
         assert entry["status"] in ("converged", "noisy", "timed out")
         median = entry["median_s"]
         assert 0 < median["low"] <= median["value"] <= median["high"] < 10

@@ -50,7 +50,7 @@ def test_every_planned_case_has_one_outcome(trained):
     assert not trained.run.failures
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", PLAN.networks)
 @pytest.mark.parametrize("device", FOUND)
 def test_samples_add_up_to_the_epochs(trained, network, device):
     """A sample is seconds a batch: times the batches it stands for, all samples make the epochs' time."""
@@ -62,7 +62,7 @@ def test_samples_add_up_to_the_epochs(trained, network, device):
     assert m.cost.items == PLAN.batch
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", PLAN.networks)
 def test_devices_do_the_same_work(trained, network):
     """Same weights, same batches: the first losses agree closely, and all devices learn."""
     reference = measured(trained, network, "cpu").learning.losses
@@ -77,7 +77,7 @@ def test_devices_do_the_same_work(trained, network):
         assert m.learning.train_loss < 2.0
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", PLAN.networks)
 @pytest.mark.parametrize("device", FOUND)
 def test_phases_are_timed_apart(trained, network, device):
     train_phases = measured(trained, network, device).learning.phases_s
@@ -87,7 +87,7 @@ def test_phases_are_timed_apart(trained, network, device):
 
 
 def test_curves_have_a_line_for_each_network_and_device(trained):
-    assert {(c.network, c.device) for c in trained.curves} == {(n, d) for n in NETWORKS for d in FOUND}
+    assert {(c.network, c.device) for c in trained.curves} == {(n, d) for n in PLAN.networks for d in FOUND}
     for curve in trained.curves:
         assert len(curve.images) == len(curve.losses) == len(curve.seconds)
         assert list(curve.seconds) == sorted(curve.seconds)
@@ -214,3 +214,12 @@ def test_stop_is_heard_after_a_block():
 def test_data_that_cannot_be_had_is_one_sentence(tmp_path):
     with pytest.raises(DataError):
         train(TrainingPlan(("mlp",), ("cpu",), data=str(tmp_path)), Watcher(FOUND))
+
+
+@pytest.mark.parametrize("network", [name for name in NETWORKS if name not in PLAN.networks])
+def test_the_other_networks_train_and_are_verified_too(network):
+    watcher = Watcher(FOUND)
+    plan = TrainingPlan((network,), tuple(FOUND), batch=32, images=256, data="synthetic")
+    train(plan, watcher)
+    assert not watcher.run.failures and len(watcher.run.measurements) == 2 * len(FOUND)
+    assert all(m.believed and m.check.verdict == "right" for m in watcher.run.measurements), watcher.run.measurements
