@@ -1,4 +1,4 @@
-"""The same jobs without a page: ``python -m bench sweep | train | replay | aa | compare | doctor``.
+"""The same jobs without a page: ``python -m bench sweep | train | replay | aa | compare | fresh | doctor``.
 
 Exit code 0: done. 1: something failed. 2: bad usage, said in one sentence.
 """
@@ -15,6 +15,7 @@ from bench import models, ops, verdict  # noqa: F401  (importing the first two f
 from bench.cases import EFFORTS, PlanError, ReplayPlan, SweepPlan, TrainingPlan, again, parse_sizes, parse_threads
 from bench.compare import compare, slower_than
 from bench.datasets import FASHION, SOURCES
+from bench.fresh import FreshError, run_fresh, spreads
 from bench.registry import ARTICLE_SIZES, FLOAT32, NETWORKS, OPERATIONS, WIDTHS
 from bench.replay import replay
 from bench.results import Run
@@ -22,7 +23,7 @@ from bench.runfile import FileError, from_json
 from bench.runner import Runner, State
 from bench.store import StoreError, open_store
 from bench.sweep import measure
-from bench.terminal import FAILED, OK, USAGE, carry_out, comparison_text, recording_runner
+from bench.terminal import FAILED, OK, USAGE, carry_out, comparison_text, recording_runner, spread_text
 from bench.training import train
 
 
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m bench", description="Benchmark PyTorch on CPU against MPS, CUDA or XPU.")
     commands = parser.add_subparsers(
-        required=True, metavar="sweep | train | replay | aa | compare | doctor", parser_class=_Parser
+        required=True, metavar="sweep | train | replay | aa | compare | fresh | doctor", parser_class=_Parser
     )
 
     sweep = commands.add_parser("sweep", help="one operation over sizes")
@@ -80,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
     comparing.add_argument("second", help="the run compared with it")
     comparing.add_argument("--fail-slower", type=float, metavar="FACTOR", help="exit with 1 if a case of the second "
                            "run is slower by more than this factor, as its interval supports")  # fmt: skip
+
+    fresh = commands.add_parser("fresh", help="the same sweep in several new processes: how much those differ")
+    fresh.set_defaults(run=_fresh)
+    fresh.add_argument("--times", default=5, type=int, help="how many processes")
+    fresh.add_argument("sweep", nargs=argparse.REMAINDER, metavar="…", help="after --: options of sweep")
 
     commands.add_parser("doctor", help="what is here, what is missing and why").set_defaults(run=_doctor)
     return parser
@@ -168,6 +174,28 @@ def _compare(options: argparse.Namespace) -> int:
     for pair in slower:
         print(f"Slower by more than {options.fail_slower} times: {pair.case}", file=sys.stderr)
     return FAILED if slower or not comparison.pairs else OK
+
+
+def _fresh(options: argparse.Namespace) -> int:
+    arguments = [argument for argument in options.sweep if argument != "--"]
+    _between_times(options.times)
+    _sweep_plan(_parser().parse_args(["sweep", *arguments]))  # complains now, not in every process
+
+    def tell(number: int) -> None:
+        print(f"Process {number + 1} of {options.times} …", file=sys.stderr)
+
+    try:
+        found = spreads(run_fresh(arguments, options.times, tell))
+    except FreshError as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    print(spread_text(found))
+    return OK if found else FAILED
+
+
+def _between_times(times: int) -> None:
+    if not 2 <= times <= 100:
+        raise PlanError(f"--times must be from 2 to 100, and {times} is not.")
 
 
 def _run_named(name: str) -> Run:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from bench import verdict
+from bench import fresh, verdict
 from bench.cases import Case
 from bench.compare import Comparison, sentence
 from bench.export import to_csv, to_json
+from bench.fresh import Spread
 from bench.recorder import Recorder
 from bench.replay import sentences
 from bench.results import Failure, Measurement, Run
@@ -122,6 +124,16 @@ def comparison_text(comparison: Comparison, first: str, second: str) -> str:
         if cases:
             lines.append(f"{len(cases)} cases only in {name}: {', '.join(map(str, cases[:4]))}")
     return "\n".join([*lines, sentence(comparison, first, second)])
+
+
+def spread_text(found: Sequence[Spread]) -> str:
+    """Every case over the processes, and the sentence."""
+    rows = [("case", "fastest process", "slowest", "between", "within")]
+    for spread in found:
+        low, high = min(spread.medians_s), max(spread.medians_s)
+        factors = (f"{significant(spread.between)} ×", f"{significant(spread.within)} ×")
+        rows.append((str(spread.case), si(low, "s"), si(high, "s"), *factors))
+    return "\n".join([*_columns(rows), fresh.sentence(found)])
 
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:

@@ -27,7 +27,15 @@ def test_every_command_is_understood(command):
 
 
 def test_there_are_commands():
-    assert {command.split()[0] for command in COMMANDS} == {"sweep", "train", "replay", "aa", "compare", "doctor"}
+    assert {command.split()[0] for command in COMMANDS} == {
+        "sweep",
+        "train",
+        "replay",
+        "aa",
+        "compare",
+        "fresh",
+        "doctor",
+    }
 
 
 def test_the_example_adds_an_operation_that_is_verified(monkeypatch):

@@ -1,0 +1,55 @@
+"""The same sweep in several processes: what lies between them is told apart from what lies within."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from fakes import measurement, sweep
+
+from bench import models, ops  # noqa: F401
+from bench.__main__ import main
+from bench.export import to_json
+from bench.fresh import FreshError, medians_of, run_fresh, sentence, spreads
+from bench.results import WRONG
+from bench.store import open_store
+
+
+def read(points):
+    return medians_of(json.loads(to_json(sweep(points))))
+
+
+def test_the_spread_between_processes_is_that_of_their_medians():
+    runs = [read({64: {"cpu": 1e-3 * factor}, 128: {"cpu": 2e-3}}) for factor in (1.0, 2.5, 1.1)]
+    first, second = spreads(runs)
+    assert first.between == pytest.approx(2.5, rel=1e-3) and second.between == pytest.approx(1)
+    assert 1 < first.within < 1.02
+    text = sentence([first, second])
+    assert "at most 2.5 times, at matvec · 64 · cpu" in text and "One process is one sample" in text
+    assert "One process" not in sentence([second])
+
+
+def test_a_case_that_one_process_got_wrong_is_left_out():
+    wrong = replace(measurement("cpu", 64, 1e-3), status=WRONG)
+    right = sweep({64: {"cpu": 1e-3}})
+    both = (right, replace(right, outcomes=(wrong,)))
+    assert spreads([medians_of(json.loads(to_json(run))) for run in both]) == []
+    assert "No case" in sentence([])
+
+
+def test_each_process_is_a_new_one_and_a_run_of_its_own(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_HOME", str(tmp_path / "home"))
+    code = main(["fresh", "--times", "2", "--", "--sizes", "64", "--devices", "cpu", "--effort", "quick"])
+    out = capsys.readouterr().out
+    assert code == 0 and "matvec · 64 · cpu" in out and "Between 2 processes" in out
+    assert len(open_store().heads()) == 2
+
+
+def test_wrong_options_are_told_before_anything_is_started(capsys):
+    assert main(["fresh", "--times", "1", "--", "--sizes", "64"]) == 2
+    assert main(["fresh", "--", "--sizes", "sixty"]) == 2
+    assert "from 2 to 100" in (said := capsys.readouterr().err) and "sixty" in said
+
+
+def test_a_process_without_a_run_ends_as_a_sentence():
+    with pytest.raises(FreshError, match=r"Process 1 gave no run: .*'nowhere'"):
+        run_fresh(["--devices", "nowhere", "--sizes", "64"], 2, lambda number: None)
