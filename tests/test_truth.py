@@ -75,7 +75,7 @@ def test_the_crossover_of_a_sweep_is_the_true_one(monkeypatch):
         "mps": noisy(lambda n, now: 150e-6 + 4 * n * n / 160e9, 0.02, 0.01, 4),
     }
     run = swept(Machine(speeds), monkeypatch, (100, 300, 500, 750, 1000, 1500, 2000, 2500, 3000))
-    found = analysis.portraits(run)
+    found = {lane.device: portrait for lane, portrait in analysis.portraits(run).items()}
     (crossing,) = found["mps"].crossings
     assert crossing.candidate_wins and crossing.size.low <= truth <= crossing.size.high
     assert crossing.size.value == pytest.approx(truth, rel=0.1)

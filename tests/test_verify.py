@@ -210,6 +210,26 @@ def test_tf32_in_convolutions_is_named_where_pytorch_uses_it_and_wrong_elsewhere
         assert check_step(NETWORKS["convnet"], student, index, fresh=True).verdict == verdict
 
 
+def test_what_is_wrong_only_with_tf32_is_reduced_and_what_is_wrong_without_it_too_is_wrong(images, monkeypatch):
+    for only_with_tf32, verdict in ((True, REDUCED), (False, WRONG)):
+        student, index = learner(images, "convnet")
+
+        def spoil(grad, only=only_with_tf32):
+            noise = torch.randn(grad.shape, generator=torch.Generator().manual_seed(1))
+            return (
+                grad
+                if only and not torch.backends.cudnn.allow_tf32
+                else grad + 0.2 * grad.norm() * noise / noise.norm()
+            )
+
+        next(student.net.parameters()).register_hook(spoil)
+        monkeypatch.setattr(student.device, "name", "cuda")
+        assert torch.backends.cudnn.allow_tf32
+        found = check_step(NETWORKS["convnet"], student, index, fresh=True)
+        assert found.verdict == verdict and torch.backends.cudnn.allow_tf32, found
+        assert verdict == WRONG or "TF32" in found.text
+
+
 def test_one_image_at_a_kink_is_no_wrong_device(images, monkeypatch):
     """Two of three batches decide: a wrong factor shows in each, a kink in one."""
     student, _ = learner(images, "mlp")
