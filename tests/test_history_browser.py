@@ -52,7 +52,7 @@ def test_runs_come_in_as_files_are_opened_compared_deleted_and_brought_back(tab,
 
     go(tab, "history")
     select(tab, 0)
-    expect(tab.page.get_by_text("use the CPU, above it MPS")).to_be_visible()
+    expect(tab.page.get_by_role("heading", name="use the CPU, above it MPS")).to_be_visible()
     assert "open=" in tab.page.url
     name = tab.page.get_by_role("textbox", name="Name")
     name.fill("mine")
@@ -60,7 +60,7 @@ def test_runs_come_in_as_files_are_opened_compared_deleted_and_brought_back(tab,
     tab.settled()
     assert "mine" in [head.name for head in store.heads()]
     tab.page.reload()
-    expect(tab.page.get_by_text("use the CPU, above it MPS")).to_be_visible()
+    expect(tab.page.get_by_role("heading", name="use the CPU, above it MPS")).to_be_visible()
 
     go(tab, "history")
     select(tab, 0, 1)
