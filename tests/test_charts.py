@@ -9,7 +9,8 @@ from test_bad_files import seeds
 from test_security import hostile_run
 
 from bench import guards, models, ops  # noqa: F401
-from bench.ui import charts, details
+from bench.compare import compare
+from bench.ui import charts, comparison_charts, details
 from bench.ui.report import report
 
 
@@ -79,3 +80,15 @@ def test_a_report_is_one_file_with_everything_in_it_and_nothing_fetched():
 def test_a_report_of_a_hostile_run_has_no_tag_of_its_words():
     page = report(hostile_run())
     assert "&lt;script&gt;alert(1)" in page and "<img src=x" not in page and "<script>alert(1)" not in page
+
+
+def test_a_comparison_over_sizes_has_a_line_a_lane_and_one_of_networks_a_name_a_case():
+    points = {64: {"cpu": 1e-5, "mps": 1e-4}, 512: {"cpu": 1e-4, "mps": 1e-4}}
+    run = sweep(points)
+    figure = comparison_charts.ratios(compare(run, run), run)
+    assert [(trace.name, list(trace.x)) for trace in figure.data] == [
+        ("matvec · CPU", [64, 512]), ("matvec · MPS", [64, 512]),
+    ]  # fmt: skip
+    trained = next(run for run in seeds() if run.kind == "training")
+    figure = comparison_charts.ratios(compare(trained, trained), trained)
+    assert figure.layout.xaxis.type == "category" and all(trace.x[0] == trace.name for trace in figure.data)

@@ -19,18 +19,20 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
     for pair in found.pairs:
         if pair.speedup:
             lines.setdefault((pair.case.workload, pair.case.lane), []).append(pair)
+    one_size = len({pair.case.size for pair in found.pairs}) == 1  # of networks: then side by side, by name
     for (workload, lane), pairs in lines.items():
         pairs.sort(key=lambda pair: pair.case.size)
+        name = f"{escaped(workload)} · {run.name(lane)}"
         figure.add_scatter(
-            x=[pair.case.size for pair in pairs], y=[pair.speedup.value for pair in pairs], mode="lines+markers",
-            name=f"{escaped(workload)} · {run.name(lane)}", line={"color": COLORS.get(lane.device), "width": 2},
-            marker={"size": 8},
+            x=[name] if one_size else [pair.case.size for pair in pairs], y=[pair.speedup.value for pair in pairs],
+            mode="lines+markers", name=name, line={"color": COLORS.get(lane.device), "width": 2}, marker={"size": 8},
             error_y={"array": [p.speedup.high - p.speedup.value for p in pairs],
                      "arrayminus": [p.speedup.value - p.speedup.low for p in pairs], "thickness": 1.5, "width": 4},
             customdata=[_hover(pair) for pair in pairs], hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
+            showlegend=not one_size,
         )  # fmt: skip
     figure.add_hline(y=1, line_dash="dash", line_color="#888")
-    figure.update_xaxes(title="size", type="log")
+    figure.update_xaxes(title=None if one_size else "size", type="category" if one_size else "log")
     figure.update_yaxes(title="times as fast as the first run", type="log", ticksuffix=" ×")
     return finished(figure, run)
 

@@ -42,6 +42,8 @@ def show() -> None:
     _actions(store, chosen)
     if len(chosen) == 1:
         st.query_params[OPEN] = chosen[0].id
+    elif chosen:
+        st.query_params.pop(OPEN, None)
     if run_id := st.query_params.get(OPEN):
         _open(store, run_id)
 
