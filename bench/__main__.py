@@ -1,4 +1,4 @@
-"""The same jobs without a page: ``python -m bench sweep | train | replay | aa | compare | fresh | doctor``.
+"""The same jobs without a page: ``python -m bench sweep | train | replay | aa | compare | fresh | sustain | doctor``.
 
 Exit code 0: done. 1: something failed. 2: bad usage, said in one sentence.
 """
@@ -12,7 +12,17 @@ from functools import partial
 from pathlib import Path
 
 from bench import models, ops, verdict  # noqa: F401  (importing the first two fills the registries)
-from bench.cases import EFFORTS, PlanError, ReplayPlan, SweepPlan, TrainingPlan, again, parse_sizes, parse_threads
+from bench.cases import (
+    EFFORTS,
+    PlanError,
+    ReplayPlan,
+    SweepPlan,
+    TrainingPlan,
+    again,
+    parse_sizes,
+    parse_threads,
+    sustained,
+)
 from bench.compare import compare, slower_than
 from bench.datasets import FASHION, SOURCES
 from bench.fresh import FreshError, run_fresh, spreads
@@ -23,7 +33,7 @@ from bench.runfile import FileError, from_json
 from bench.runner import Runner, State
 from bench.store import StoreError, open_store
 from bench.sweep import measure
-from bench.terminal import FAILED, OK, USAGE, carry_out, comparison_text, recording_runner, spread_text
+from bench.terminal import FAILED, OK, USAGE, carry_out, check_out, comparison_text, recording_runner, spread_text
 from bench.training import train
 
 
@@ -44,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m bench", description="Benchmark PyTorch on CPU against MPS, CUDA or XPU.")
     commands = parser.add_subparsers(
-        required=True, metavar="sweep | train | replay | aa | compare | fresh | doctor", parser_class=_Parser
+        required=True, metavar="sweep | train | replay | aa | compare | fresh | sustain | doctor", parser_class=_Parser
     )
 
     sweep = commands.add_parser("sweep", help="one operation over sizes")
@@ -81,6 +91,15 @@ def _parser() -> argparse.ArgumentParser:
     comparing.add_argument("second", help="the run compared with it")
     comparing.add_argument("--fail-slower", type=float, metavar="FACTOR", help="exit with 1 if a case of the second "
                            "run is slower by more than this factor, as its interval supports")  # fmt: skip
+
+    sustain = commands.add_parser("sustain", help="one case for minutes: does it keep its speed?")
+    sustain.set_defaults(run=_sustain)
+    sustain.add_argument("--op", default="matmul", help=f"one of {', '.join(OPERATIONS)}")
+    sustain.add_argument("--size", default=2000, type=int)
+    sustain.add_argument("--minutes", default=2.0, type=float)
+    sustain.add_argument("--device", default="", help="one of them; the last usable one if left out")
+    sustain.add_argument("--dtype", default=FLOAT32, help=f"one of {', '.join(WIDTHS)}")
+    sustain.add_argument("--out", type=Path, help="write the run here: .json, or .csv for the table alone")
 
     fresh = commands.add_parser("fresh", help="the same sweep in several new processes: how much those differ")
     fresh.set_defaults(run=_fresh)
@@ -135,7 +154,7 @@ def _sweep_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], Swee
         return SweepPlan(options.op, sizes, devices, effort, options.seed, dtypes=dtypes, threads=threads)
 
     make(("cpu",))
-    _check_out(options.out)
+    check_out(options.out)
     return make
 
 
@@ -150,7 +169,7 @@ def _training_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], T
     make(("cpu",))
     if options.data not in SOURCES and not Path(options.data).expanduser().is_dir():
         raise PlanError(f"--data: there is no folder {options.data}; or choose from {', '.join(SOURCES)}.")
-    _check_out(options.out)
+    check_out(options.out)
     return make
 
 
@@ -174,6 +193,19 @@ def _compare(options: argparse.Namespace) -> int:
     for pair in slower:
         print(f"Slower by more than {options.fail_slower} times: {pair.case}", file=sys.stderr)
     return FAILED if slower or not comparison.pairs else OK
+
+
+def _sustain(options: argparse.Namespace) -> int:
+    budget = sustained(options.minutes)
+
+    def make(device: str) -> SweepPlan:
+        return SweepPlan(options.op, (options.size,), (device,), budget, dtypes=(options.dtype,))
+
+    make("cpu")
+    check_out(options.out)
+    runner = recording_runner()
+    plan = make(_choose(options.device, runner)[-1])
+    return carry_out(runner, partial(measure, plan), "sweep", plan.cases, options.out)
 
 
 def _fresh(options: argparse.Namespace) -> int:
@@ -234,23 +266,6 @@ def _download() -> int:
             print(error, file=sys.stderr)
             return FAILED
     return OK
-
-
-def _check_out(out: Path | None) -> None:
-    """Before measuring for minutes: can the file be written, and is its kind known?"""
-    if out is None:
-        return
-    if out.suffix not in (".json", ".csv"):
-        raise PlanError(f"--out must end in .json or .csv, and {out.name} does not.")
-    if out.is_dir() or not out.absolute().parent.is_dir():
-        raise PlanError(f"--out: there is no folder {out.absolute().parent} to write {out.name} into.")
-    try:
-        with out.open("a"):
-            pass
-    except OSError as error:
-        raise PlanError(f"--out: {out} cannot be written ({error.strerror}).") from error
-    if out.stat().st_size == 0:
-        out.unlink()  # only tried
 
 
 def _choose(text: str, runner: Runner) -> tuple[str, ...]:

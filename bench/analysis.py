@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from bench.cases import Lane
 from bench.fit import Crossing, Curve, crossovers, fit_curve
 from bench.results import Measurement, Run
 
 FEWEST_SIZES = 3  # of a curve
+FEWEST_ROUNDS = 6  # to see a change over time
+SETTLED, STAYS = 0.03, 5  # a device has settled when so many rounds in a row are within 3 % of the second half
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +22,33 @@ class Portrait:
     lane: Lane
     curve: Curve | None  # None with too few sizes
     crossings: tuple[Crossing, ...]  # against the run's reference; empty where the faster one never changes
+
+
+@dataclass(frozen=True, slots=True)
+class Steadiness:
+    """How a case held up over its rounds."""
+
+    first_s: float  # median of the first rounds, seconds a step
+    settled_s: float  # of the second half
+    after_s: float  # of measuring until the rounds stayed near the settled time
+    lasted_s: float
+
+    @property
+    def slowdown(self) -> float:
+        """Settled over first time: 1.5 is one and a half times as slow."""
+        return self.settled_s / self.first_s
+
+
+def steadiness(m: Measurement) -> Steadiness:
+    """From the medians of the rounds, and how long each took. ValueError with fewer than FEWEST_ROUNDS rounds."""
+    if len(m.by_round) < FEWEST_ROUNDS:
+        raise ValueError(f"{len(m.by_round)} rounds are too few to see a change")
+    mids = [median(a_round) for a_round in m.by_round]
+    lasted = [sum(a_round) * m.calls for a_round in m.by_round]
+    settled = median(mids[len(mids) // 2 :])
+    off = [i for i, mid in enumerate(mids) if abs(mid / settled - 1) > SETTLED]
+    begin = next((i for i in range(len(mids)) if not any(i <= k < i + STAYS for k in off)), 0)
+    return Steadiness(median(mids[:3]), settled, sum(lasted[:begin]), sum(lasted))
 
 
 def portraits(run: Run) -> dict[Lane, Portrait]:

@@ -93,6 +93,17 @@ EFFORTS = {
 }
 
 
+SUSTAINED = "sustained"
+
+
+def sustained(minutes: float) -> Budget:
+    """One case without a pause for so long, in rounds of a second: for heat and power limits, not for precision."""
+    if not 0.1 <= minutes <= 60:
+        raise PlanError(f"The minutes must be from 0.1 to 60, and {minutes:g} are not.")
+    seconds = round(60 * minutes)
+    return Budget(SUSTAINED, 1.0, seconds, seconds, 1.0, 0.0, 0.02, 10.0 * seconds)
+
+
 @dataclass(frozen=True)
 class SweepPlan:
     """One operation over sizes and devices. Sizes ascend; the devices of one size are measured together."""

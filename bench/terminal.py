@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import fresh, verdict
-from bench.cases import Case
+from bench.cases import Case, PlanError
 from bench.compare import Comparison, sentence
 from bench.export import to_csv, to_json
 from bench.fresh import Spread
@@ -19,6 +19,23 @@ from bench.store import StoreError, open_store
 from bench.units import duration, si, significant
 
 OK, FAILED, USAGE = 0, 1, 2  # exit codes
+
+
+def check_out(out: Path | None) -> None:
+    """Before measuring for minutes: can the file be written, and is its kind known?"""
+    if out is None:
+        return
+    if out.suffix not in (".json", ".csv"):
+        raise PlanError(f"--out must end in .json or .csv, and {out.name} does not.")
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise PlanError(f"--out: there is no folder {out.absolute().parent} to write {out.name} into.")
+    try:
+        with out.open("a"):
+            pass
+    except OSError as error:
+        raise PlanError(f"--out: {out} cannot be written ({error.strerror}).") from error
+    if out.stat().st_size == 0:
+        out.unlink()  # only tried
 
 
 def carry_out(runner: Runner, job: Job, kind: str, planned: tuple[Case, ...], out: Path | None) -> int:

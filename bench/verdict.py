@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 
 from bench import analysis, stats
 from bench.analysis import Portrait
-from bench.cases import Lane
+from bench.cases import SUSTAINED, Lane
 from bench.fit import Crossing
 from bench.guards import Roof
 from bench.registry import NETWORKS, OPERATIONS
 from bench.results import BUSY, CONVERGED, NOISY, REFERENCE, TIMED_OUT, UNVERIFIED, Measurement, Run
-from bench.units import count, si, significant
+from bench.units import count, duration, si, significant
 
 FASTER, SLOWER, OPEN = "faster", "slower", "open"
 MOST_NAMED = 4
+THROTTLED = 1.05  # times as slow: less than that is noise
 PHASE_WORDS = {
     "loading": "taking the batch from memory", "copy": "copying it to the device", "forward": "the forward pass",
     "backward": "the backward pass", "optimiser": "the optimiser",
@@ -31,7 +32,9 @@ def judge(speedup: stats.Estimate) -> str:
 
 
 def of_sweep(run: Run, portraits: Mapping[Lane, Portrait] | None = None) -> list[str]:
-    """A sentence for each accelerator; empty if there is nothing to compare."""
+    """A sentence for each accelerator; empty if there is nothing to compare. For a sustained run, how it held up."""
+    if is_sustained(run):
+        return of_sustained(run)
     portraits = analysis.portraits(run) if portraits is None else portraits
     axis = OPERATIONS[str(run.settings["operation"])].axis
     sentences = []
@@ -117,6 +120,35 @@ def of_noise(run: Run) -> list[str]:
         f"largest difference is {significant(100 * (noise_band(run) - 1), 2)} %, and all sizes together differ by "
         f"{significant(100 * abs(mean - 1), 2)} %."
     ]
+
+
+def of_sustained(run: Run) -> list[str]:
+    """Whether a case kept its speed for minutes; throttling is named with its size."""
+    sentences = []
+    for m in run.measurements:
+        if len(m.by_round) < analysis.FEWEST_ROUNDS or not m.believed:
+            continue
+        held = analysis.steadiness(m)
+        lasted, settled = duration(held.lasted_s), si(held.settled_s, "s")
+        name = f"{count(m.case.size)} on {run.name(m.case.lane)}"
+        if held.slowdown > THROTTLED:
+            sentences.append(
+                f"{name} throttles: after {duration(held.after_s)} it settled at {settled} a call, "
+                f"{significant(held.slowdown)} times as slow as at first."
+            )
+        elif held.slowdown < 1 / THROTTLED:
+            sentences.append(
+                f"{name} became {significant(1 / held.slowdown)} times as fast within {duration(held.after_s)}, and "
+                f"stayed at {settled} a call."
+            )
+        else:
+            sentences.append(f"{name} kept its speed for {lasted}: {settled} a call, no throttling.")
+    return sentences
+
+
+def is_sustained(run: Run) -> bool:
+    budget = run.settings.get("budget")
+    return isinstance(budget, Mapping) and budget.get("name") == SUSTAINED
 
 
 def noise_band(run: Run) -> float:
