@@ -11,6 +11,7 @@ TITLES = {  # file to what it shows
     "h200-matmul-formats": "Matrix × matrix in float32 and bfloat16, CPU against an NVIDIA H200",
     "h200-training-mnist": "Training both networks on MNIST, CPU against an NVIDIA H200",
     "h200-article-replayed": "The article replayed on a host with 16 cores and an NVIDIA H200",
+    "h200-sustained": "Two minutes of matrix × matrix on an NVIDIA H200",
     "h200-against-itself": "An NVIDIA H200 against itself",
 }
 

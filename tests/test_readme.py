@@ -34,6 +34,7 @@ def test_there_are_commands():
         "aa",
         "compare",
         "fresh",
+        "sustain",
         "doctor",
     }
 
