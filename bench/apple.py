@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 
 TIMEOUT_S = 8.0
-SYSCTL = (
-    "hw.model",
-    "hw.nperflevels",
-    *(f"hw.perflevel{i}.{what}" for i in range(3) for what in ("name", "physicalcpu")),
-)
+LEVELS = 3  # of cores; no chip has had more than two
+SYSCTL = ("hw.model", *(f"hw.perflevel{i}.{what}" for i in range(LEVELS) for what in ("name", "physicalcpu")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +48,19 @@ def sysctl_values(text: str) -> dict[str, str]:
 def cores(values: Mapping[str, str]) -> tuple[int | None, int | None]:
     """Performance and efficiency cores from the performance levels; the fastest level counts as performance.
 
-    Levels are called "Performance" and "Efficiency", on some chips "Super" and "Performance": whatever is not called
-    "Efficiency" is a core to compute on.
+    Levels are called "Performance" and "Efficiency", on an M5 Max "Super" and "Performance" (kennss/SiliconScope#30):
+    whatever is not called "Efficiency" is a core to compute on. macOS before 12.3 gives no names; there level 0 is the
+    fast one.
     """
     counts = {"performance": 0, "efficiency": 0}
-    for level in range(_number(values.get("hw.nperflevels")) or 0):
-        number = _number(values.get(f"hw.perflevel{level}.physicalcpu"))
-        if number is None:
+    for level in range(LEVELS):
+        text = values.get(f"hw.perflevel{level}.physicalcpu")
+        if text is None:
+            break
+        if (number := _number(text)) is None:
             return None, None
-        slow = values.get(f"hw.perflevel{level}.name", "").lower().startswith("efficien")
-        counts["efficiency" if slow else "performance"] += number
+        name = values.get(f"hw.perflevel{level}.name") or ("Efficiency" if level else "Performance")
+        counts["efficiency" if name.lower().startswith("efficien") else "performance"] += number
     return (counts["performance"], counts["efficiency"]) if counts["performance"] else (None, None)
 
 
@@ -75,7 +75,10 @@ def gpu_cores(text: str) -> int | None:
 
 
 def low_power(text: str) -> str:
-    """ "on" or "off" from ``pmset -g``; macOS 12 and newer have ``lowpowermode``, some ``powermode`` (1 is low)."""
+    """ "on" or "off" from ``pmset -g``; some Macs have ``lowpowermode``, others ``powermode``.
+
+    Of either 1 is low; ``powermode`` is 0 for automatic and 2 for high (alfredapp/low-power-mode-workflow#4).
+    """
     found = re.search(r"^\s*(?:lowpowermode|powermode)\s+(\d)\b", text, re.MULTILINE)
     return "unknown" if found is None else ("on" if found[1] == "1" else "off")
 
