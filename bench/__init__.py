@@ -14,6 +14,6 @@ Layers; a module imports only from the rows above its own::
     terminal
     __main__  ui        ui is the only package that imports streamlit or plotly
 
-Nothing here imports torch when it is imported, except ``devices``: the page has to paint before
+Nothing here imports torch when it is imported, except ``devices`` and ``modules``: the page paints before
 torch is there, and only the runner's thread brings it in.
 """

@@ -14,19 +14,18 @@ from dataclasses import dataclass
 from functools import cache
 
 TIMEOUT_S = 8.0
-LEVELS = 3  # of cores; no chip has had more than two
+LEVELS = 4  # of cores that are asked for; chips have two or three
 SYSCTL = ("hw.model", *(f"hw.perflevel{i}.{what}" for i in range(LEVELS) for what in ("name", "physicalcpu")))
 
 
 @dataclass(frozen=True, slots=True)
 class Mac:
-    """Facts of this Mac; empty, "unknown" or None where the tools don't tell."""
+    """Facts of this Mac that stay as they are; empty or None where the tools don't tell."""
 
     model: str = ""  # "MacBookPro18,3"
     performance_cores: int | None = None
     efficiency_cores: int | None = None
     gpu_cores: int | None = None
-    low_power: str = "unknown"  # "on", "off"
 
 
 @cache
@@ -35,8 +34,18 @@ def this_mac() -> Mac:
     values = sysctl_values(_run("/usr/sbin/sysctl", *SYSCTL))
     performance, efficiency = cores(values)
     displays = _run("/usr/sbin/system_profiler", "-json", "SPDisplaysDataType")
-    power = low_power(_run("/usr/bin/pmset", "-g"))
-    return Mac(values.get("hw.model", ""), performance, efficiency, gpu_cores(displays), power)
+    return Mac(values.get("hw.model", ""), performance, efficiency, gpu_cores(displays))
+
+
+def power_now() -> tuple[str, str]:
+    """Source ("mains", "battery", "unknown") and low-power mode ("on", "off", "unknown"), asked anew each time."""
+    return power_source(_run("/usr/bin/pmset", "-g", "batt")), low_power(_run("/usr/bin/pmset", "-g"))
+
+
+def power_source(text: str) -> str:
+    """From ``pmset -g batt``, which desktops answer too: "Now drawing from 'AC Power'"."""
+    found = re.search(r"drawing from '(\w+) Power'", text)
+    return {"AC": "mains", "Battery": "battery", "UPS": "battery"}.get(found[1], "unknown") if found else "unknown"
 
 
 def sysctl_values(text: str) -> dict[str, str]:
@@ -60,6 +69,8 @@ def cores(values: Mapping[str, str]) -> tuple[int | None, int | None]:
         if (number := _number(text)) is None:
             return None, None
         name = values.get(f"hw.perflevel{level}.name") or ("Efficiency" if level else "Performance")
+        if name == "Standard":  # a virtual machine, which may run on any core
+            return None, None
         counts["efficiency" if name.lower().startswith("efficien") else "performance"] += number
     return (counts["performance"], counts["efficiency"]) if counts["performance"] else (None, None)
 
@@ -69,7 +80,7 @@ def gpu_cores(text: str) -> int | None:
     try:
         entries = json.loads(text)["SPDisplaysDataType"]
         found = [_number(str(entry["sppci_cores"])) for entry in entries if "sppci_cores" in entry]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return next((number for number in found if number), None)
 
@@ -79,8 +90,10 @@ def low_power(text: str) -> str:
 
     Of either 1 is low; ``powermode`` is 0 for automatic and 2 for high (alfredapp/low-power-mode-workflow#4).
     """
-    found = re.search(r"^\s*(?:lowpowermode|powermode)\s+(\d)\b", text, re.MULTILINE)
-    return "unknown" if found is None else ("on" if found[1] == "1" else "off")
+    for name in ("powermode", "lowpowermode"):
+        if found := re.search(rf"^\s*{name}\s+(\d)\b", text, re.MULTILINE):
+            return "on" if found[1] == "1" else "off"
+    return "unknown"
 
 
 def _number(text: str | None) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from bench.apple import Mac, this_mac
-from bench.environment import chip_name, is_translated, power_source
+from bench.environment import chip_name, is_translated, power_state
 from bench.home import bench_home
 from bench.units import size
 
@@ -65,14 +65,15 @@ def _machine() -> Finding:
     import psutil
 
     mac = this_mac() if sys.platform == "darwin" else Mac()
+    power, low_power = power_state()
     parts = [f"{psutil.cpu_count(logical=False) or psutil.cpu_count()} cores"]
     if mac.performance_cores:
         parts = [f"{mac.performance_cores} performance and {mac.efficiency_cores} efficiency cores"]
     if mac.gpu_cores:
         parts.append(f"{mac.gpu_cores} GPU cores")
-    parts += [size(psutil.virtual_memory().total), f"power: {power_source()}", f"low-power mode: {mac.low_power}"]
+    parts += [size(psutil.virtual_memory().total), f"power: {power}", f"low-power mode: {low_power}"]
     text = ", ".join(filter(None, [mac.model, *parts]))
-    if mac.low_power == "on":
+    if low_power == "on":
         return Finding("machine", False, text + ".", "Switch low-power mode off: it slows everything.", needed=False)
     return Finding("machine", True, text, needed=False)
 

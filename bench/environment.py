@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from bench.apple import Mac, this_mac
+from bench.apple import Mac, power_now, this_mac
 
 UNKNOWN = "unknown"
 LABELS = {"cpu": "CPU", "mps": "MPS", "cuda": "CUDA", "xpu": "XPU"}  # for people; the reference first
@@ -74,6 +74,7 @@ def capture_environment(devices: Mapping[str, str]) -> Environment:
     import torch
 
     mac = this_mac() if sys.platform == "darwin" else Mac()
+    power, low_power = power_state()
     return Environment(
         captured_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         platform=platform.platform(terse=True),
@@ -87,7 +88,7 @@ def capture_environment(devices: Mapping[str, str]) -> Environment:
         blas=_blas(torch.__config__.show()),
         float32_matmul=torch.get_float32_matmul_precision(),
         threads=torch.get_num_threads(),
-        power=power_source(),
+        power=power,
         load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         devices=dict(devices),
         variables={name: value for name, value in sorted(os.environ.items()) if _matters(name)},
@@ -95,19 +96,19 @@ def capture_environment(devices: Mapping[str, str]) -> Environment:
         performance_cores=mac.performance_cores,
         efficiency_cores=mac.efficiency_cores,
         gpu_cores=mac.gpu_cores,
-        low_power=mac.low_power,
+        low_power=low_power,
     )
 
 
 def differences(first: Environment, second: Environment) -> list[tuple[str, str, str]]:
     """What may explain a difference between two runs: what it is, in the first, in the second.
 
-    Left out is what changes by itself: the time, the load, memory to within 1 %.
+    Left out is what changes by itself (the time, the load, memory to within 1 %), and what one of them does not tell.
     """
     found = [
         (words, _told(a), _told(b))
         for name, words in NAMED.items()
-        if (a := getattr(first, name)) != (b := getattr(second, name))
+        if (a := getattr(first, name)) != (b := getattr(second, name)) and not {a, b} & {None, "", UNKNOWN}
     ]
     if abs(first.memory_bytes - second.memory_bytes) > 0.01 * max(first.memory_bytes, second.memory_bytes):
         found.append(("memory", *(f"{e.memory_bytes / 2**30:.0f} GiB" for e in (first, second))))
@@ -123,7 +124,7 @@ def differences(first: Environment, second: Environment) -> list[tuple[str, str,
 def _told(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return UNKNOWN if value in (None, "") else str(value)
+    return str(value)
 
 
 def chip_name() -> str:
@@ -143,18 +144,23 @@ def is_translated() -> bool:
 
 
 def _sysctl(name: str) -> str:
-    done = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5)
+    try:
+        done = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def power_source() -> str:
-    """ "mains", "battery" or "unknown" (a machine without a battery does not tell)."""
+def power_state() -> tuple[str, str]:
+    """Source ("mains", "battery" or "unknown") and low-power mode ("on", "off" or "unknown"), now."""
+    if sys.platform == "darwin":
+        return power_now()
     import psutil
 
     battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
     if battery is None:
-        return UNKNOWN
-    return "mains" if battery.power_plugged else "battery"
+        return UNKNOWN, UNKNOWN
+    return ("mains" if battery.power_plugged else "battery"), UNKNOWN
 
 
 def _matters(variable: str) -> bool:

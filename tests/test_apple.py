@@ -43,7 +43,8 @@ M1_PRO = displays({"_name": "Apple M1 Pro", "sppci_cores": "16", "sppci_model": 
         ("hw.perflevel0.physicalcpu: 8\nhw.perflevel1.physicalcpu: 2", (8, 2)),  # no names yet
         (sysctl("Mac17,2", ("Super", 4), ("Efficiency", 6)), (4, 6)),
         (sysctl("Mac17,9", ("Super", 6), ("Performance", 12)), (18, 0)),
-        (sysctl("VirtualMac2,1", ("Standard", 4)), (4, 0)),
+        (sysctl("VirtualMac2,1", ("Standard", 3)), (None, None)),
+        (sysctl("Mac18,1", ("Super", 2), ("Performance", 4), ("Efficiency", 6)), (6, 6)),
         ("hw.model: MacBookPro16,1", (None, None)),  # an Intel Mac has no levels
         ("hw.perflevel0.physicalcpu: many", (None, None)),
         ("", (None, None)), ("garbage\0: :\n::", (None, None)), ("hw.perflevel1.physicalcpu: 4", (None, None)),
@@ -73,7 +74,7 @@ def test_gpu_cores(text, wanted):
     [
         ("System-wide power settings:\nCurrently in use:\n lowpowermode         1\n sleep  1\n", "on"),
         ("Currently in use:\n standby 1\n lowpowermode         0\n", "off"), (" powermode            2\n", "off"),
-        (" powermode 1\n", "on"), (" powermode            0\n", "off"),
+        (" powermode 1\n", "on"), (" lowpowermode 1\n powermode 0\n", "off"), (" powermode            0\n", "off"),
         ("Currently in use:\n sleep 1\n", "unknown"), ("", "unknown"),
     ],
 )  # fmt: skip
@@ -90,7 +91,7 @@ def test_a_mac_is_asked_by_its_tools_and_no_serial_number_is_kept(monkeypatch):
     apple.this_mac.cache_clear()
     mac = apple.this_mac()
     apple.this_mac.cache_clear()
-    assert mac == apple.Mac("MacBookPro18,3", 8, 2, 16, "on")
+    assert mac == apple.Mac("MacBookPro18,3", 8, 2, 16)
     assert "SECRET" not in str(asdict(mac))
 
 
@@ -106,7 +107,23 @@ def test_tools_that_are_not_there_make_everything_unknown(monkeypatch):
 
 def test_the_doctor_names_cores_and_complains_of_low_power_mode(monkeypatch):
     monkeypatch.setattr(doctor.sys, "platform", "darwin")
-    monkeypatch.setattr(doctor, "this_mac", lambda: apple.Mac("MacBookPro18,3", 8, 2, 16, "on"))
+    monkeypatch.setattr(doctor, "this_mac", lambda: apple.Mac("MacBookPro18,3", 8, 2, 16))
+    monkeypatch.setattr(doctor, "power_state", lambda: ("battery", "on"))
     finding = doctor._machine()
     assert not finding.good and not finding.needed and "Switch low-power mode off" in finding.mend
     assert finding.text.startswith("MacBookPro18,3, 8 performance and 2 efficiency cores, 16 GPU cores, ")
+
+
+def test_power_is_asked_anew_each_time(monkeypatch):
+    """It changes while the program runs; the hardware does not."""
+    said = {"batt": "Now drawing from 'AC Power'\n", "-g": " lowpowermode 0\n"}
+    monkeypatch.setattr(apple, "_run", lambda tool, *arguments: said[arguments[-1]])
+    assert apple.power_now() == ("mains", "off")
+    said.update({"batt": "Now drawing from 'Battery Power'\n -InternalBattery-0 99%", "-g": " lowpowermode 1\n"})
+    assert apple.power_now() == ("battery", "on")
+    said.update({"batt": "", "-g": "garbage"})
+    assert apple.power_now() == ("unknown", "unknown")
+
+
+def test_a_report_nested_without_end_is_no_report():
+    assert apple.gpu_cores("[" * 100_000) is None

@@ -29,6 +29,7 @@ LONG = MANY | {"effort": "Thorough"}
 VIEW = {"width": 1600, "height": 1200}  # wide enough for a table's every column
 OWN, EMULATED = "own devices", "emulated MPS"
 CPU, MPS = "CPU", "MPS (emulated)"
+once = pytest.mark.parametrize("server", [OWN], indirect=True)  # what no accelerator changes
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +131,7 @@ def test_a_sweep_runs_to_its_end(tab, is_emulated):
     assert all(float(row["low"]) <= float(row["median"]) <= float(row["high"]) for row in rows)
 
 
+@once
 def test_the_address_holds_the_settings(tab):
     """What is chosen is in the address, so that a reload, or the same link elsewhere, chooses it again."""
     tab.open()
@@ -190,6 +192,7 @@ def test_downloads_of_a_sweep(tab, context, is_emulated, tmp_path):
     check_chart_file(context, saved["html"], devices, run)
 
 
+@once
 def test_the_camera_saves_a_picture(tab, tmp_path):
     """The camera above a chart saves it as a PNG, twice as fine as on the page; no further program is needed."""
     any_results(tab)
@@ -206,6 +209,7 @@ def test_the_camera_saves_a_picture(tab, tmp_path):
     assert len(content) > 10_000  # not an empty sheet
 
 
+@once
 def test_a_stopped_sweep_keeps_what_it_has(tab):
     """Stop is heard within seconds; finished cases stay, with a note that the run was stopped."""
     tab.open(**MANY)
@@ -219,6 +223,7 @@ def test_a_stopped_sweep_keeps_what_it_has(tab):
     expect(tab.run_button).to_be_enabled()
 
 
+@once
 def test_a_reload_finds_the_run_again(tab):
     """A run goes on while the page is reloaded, and the new page follows it."""
     tab.open(**LONG)
@@ -233,6 +238,7 @@ def test_a_reload_finds_the_run_again(tab):
     expect(tab.chart("time")).to_have_count(1)
 
 
+@once
 def test_one_run_at_a_time(tab, second_tab):
     """A second tab sees the run of the first with Stop in place of Run; pressing an older Run starts nothing."""
     second_tab.open(**SMALL | {"op": "Matrix × matrix"})
@@ -294,6 +300,7 @@ def test_training_on_a_folder_of_images(tab, is_emulated, tmp_path):
 # ------------------------------------------------------------ bad input, and what is here
 
 
+@once
 def test_a_wrong_number_of_sizes_is_told(tab):
     """An impossible number is answered in a sentence beside it, Run waits, and finished results stay."""
     any_results(tab)
@@ -307,6 +314,7 @@ def test_a_wrong_number_of_sizes_is_told(tab):
     expect(tab.sidebar.get_by_role("alert")).to_have_count(0)
 
 
+@once
 def test_wrong_training_settings_are_told(tab, tmp_path):
     """A plan that cannot be trained is answered in one sentence in the sidebar, before anything is started."""
     tab.open("training", data="Synthetic")

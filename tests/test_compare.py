@@ -89,8 +89,8 @@ def test_what_may_explain_a_difference_is_named_and_what_changes_by_itself_is_no
     )  # fmt: skip
     assert differences(ENVIRONMENT, ENVIRONMENT) == []
     assert differences(ENVIRONMENT, other) == [
-        ("PyTorch", "2.9.0", "2.15.0"), ("CPU threads", "8", "4"), ("low-power mode", "unknown", "on"),
-        ("MPS hardware", "Apple M1 Pro", "Apple M9"), ("OMP_NUM_THREADS", "not set", "4"),
+        ("PyTorch", "2.9.0", "2.15.0"), ("CPU threads", "8", "4"), ("MPS hardware", "Apple M1 Pro", "Apple M9"),
+        ("OMP_NUM_THREADS", "not set", "4"),
     ]  # fmt: skip
     assert differences(ENVIRONMENT, replace(ENVIRONMENT, memory_bytes=2**35)) == [("memory", "16 GiB", "32 GiB")]
 
