@@ -29,6 +29,15 @@ def go(tab, path):
     tab.settled()
 
 
+def eventually(tab, holds, within_s=30):
+    """The page hears of a key press a moment later than the browser."""
+    for _ in range(10 * within_s):
+        if holds():
+            return
+        tab.page.wait_for_timeout(100)
+    raise AssertionError(f"not within {within_s} s")
+
+
 def select(tab, *rows):
     box = tab.keyed("runs").locator("canvas").first.bounding_box()
     for row in rows:
@@ -57,8 +66,7 @@ def test_runs_come_in_as_files_are_opened_compared_deleted_and_brought_back(tab,
     name = tab.page.get_by_role("textbox", name="Name")
     name.fill("mine")
     name.press("Enter")
-    tab.settled()
-    assert "mine" in [head.name for head in store.heads()]
+    eventually(tab, lambda: "mine" in [head.name for head in store.heads()])
     tab.page.reload()
     expect(tab.page.get_by_role("heading", name="use the CPU, above it MPS")).to_be_visible()
 
@@ -74,7 +82,8 @@ def test_runs_come_in_as_files_are_opened_compared_deleted_and_brought_back(tab,
     expect(tab.page.get_by_text("1 run.")).to_be_visible()
     tab.keyed("undo").get_by_role("button").click()
     expect(tab.page.get_by_text("2 runs.")).to_be_visible()
-    assert len(store.heads()) == 2 and ENVIRONMENT.chip == store.heads()[0].chip
+    eventually(tab, lambda: len(store.heads()) == 2)
+    assert ENVIRONMENT.chip == store.heads()[0].chip
 
 
 def test_a_recorded_run_can_be_explored_down_to_its_samples(tab):
@@ -85,7 +94,7 @@ def test_a_recorded_run_can_be_explored_down_to_its_samples(tab):
     point.click(force=True)  # a point's middle lies under the layer that listens to the mouse
     tab.settled()
     tab.page.get_by_role("tab", name="Samples").click()
-    expect(tab.chart("samples")).to_be_visible()
+    expect(tab.chart("samples").last).to_be_visible()
     expect(tab.page.get_by_text("on CUDA").first).to_be_visible()
     for title in list(TITLES.values())[1:]:
         tab.pick("recorded", title)
