@@ -87,7 +87,7 @@ SWEEP = """
 import json, os, sys, emulated_mps
 from bench.__main__ import main
 sizes = [int(n) for n in sys.argv[2].split(",")]
-main(['sweep', '--sizes', sys.argv[2], '--devices', 'mps', '--out', sys.argv[1]])
+main(['sweep', '--sizes', sys.argv[2], '--devices', 'mps', '--effort', 'quick', '--out', sys.argv[1]])
 truth = {n: emulated_mps.true_seconds('mv', n) for n in sizes}
 print(json.dumps(truth | {'all': emulated_mps.stats()['device_seconds']}), flush=True)
 os._exit(0)
