@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import psutil
 import torch
@@ -24,7 +25,7 @@ from bench.environment import LABELS, chip_name, is_translated, label_of
 from bench.registry import WIDTHS
 from bench.timing import time_block
 
-COPIED = (256 * 2**20, 64 * 2**20)  # bytes copied to find a bandwidth: on accelerators, on the CPU
+COPY_S, LARGEST_COPY = 2e-3, 256 * 2**20  # a copy that lasts so long tells a bandwidth; bytes at most
 FALLBACK = "fall back to run on the CPU"  # in PyTorch's warning when an operator that MPS lacks runs elsewhere
 # What a device says when it cannot: out of memory, operator missing, dtype unsupported.
 # Anything else is a bug of ours and ends the run.
@@ -152,9 +153,6 @@ def _try(info: DeviceInfo) -> DeviceInfo:
     small = b[:8, :8].contiguous()
     product = min(time_block(lambda: b @ b, device.synchronize, 2).per_step for _ in range(3))
     call = min(time_block(lambda: small + small, device.synchronize, 20).per_step for _ in range(3))
-    large = torch.rand(4 * 2**20).to(device.torch).repeat(COPIED[info.name == "cpu"] // (16 * 2**20))
-    there = torch.empty_like(large)  # written once before it counts: fresh memory is slow
-    copy = min(time_block(lambda: there.copy_(large), device.synchronize, 2).per_step for _ in range(4))
     hardware, gaps = device.hardware(), _gaps(b[:64, :64])
     return replace(
         info,
@@ -164,11 +162,24 @@ def _try(info: DeviceInfo) -> DeviceInfo:
         memory_bytes=device.memory_bytes(),
         shares_memory=info.name == "mps",
         flops_per_s=2 * 512**3 / product,
-        bytes_per_s=2 * 4 * large.numel() / copy,
+        bytes_per_s=_copy_rate(device),
         call_s=call,
         dtypes=tuple(name for name in WIDTHS if name not in gaps),
         gaps=tuple(gaps.items()),
     )
+
+
+def _copy_rate(device: Device) -> float:
+    """Bytes a second, read and written, of a copy that lasts long enough to count; a short one tells of launching."""
+    size = 16 * 2**20
+    while True:
+        source = torch.ones(size // 4, device=device.torch)
+        target = source.clone()  # written once before it counts: fresh memory is slow
+        copy = partial(target.copy_, source)
+        seconds = min(time_block(copy, device.synchronize, 2).per_step for _ in range(3))
+        if seconds >= COPY_S or size >= LARGEST_COPY:
+            return 2 * size / seconds
+        size *= 4
 
 
 def _gaps(a: torch.Tensor) -> dict[str, str]:
