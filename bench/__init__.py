@@ -10,7 +10,8 @@ Layers; a module imports only from the rows above its own::
     store  compare  verify  subject  watch  attempts
     sweep  training  download  verdict
     replay  resume
-    recorder  doctor  fresh
+    conclusions  doctor  fresh
+    recorder
     terminal
     __main__  ui        ui is the only package that imports streamlit or plotly
 

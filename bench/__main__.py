@@ -19,6 +19,7 @@ from bench.cases import (
     SweepPlan,
     TrainingPlan,
     again,
+    check_between,
     parse_sizes,
     parse_threads,
     sustained,
@@ -210,7 +211,7 @@ def _sustain(options: argparse.Namespace) -> int:
 
 def _fresh(options: argparse.Namespace) -> int:
     arguments = [argument for argument in options.sweep if argument != "--"]
-    _between_times(options.times)
+    check_between("--times", options.times, 2, 100)
     _sweep_plan(_parser().parse_args(["sweep", *arguments]))  # complains now, not in every process
 
     def tell(number: int) -> None:
@@ -223,11 +224,6 @@ def _fresh(options: argparse.Namespace) -> int:
         return FAILED
     print(spread_text(found))
     return OK if found else FAILED
-
-
-def _between_times(times: int) -> None:
-    if not 2 <= times <= 100:
-        raise PlanError(f"--times must be from 2 to 100, and {times} is not.")
 
 
 def _run_named(name: str) -> Run:

@@ -31,15 +31,15 @@ class Mac:
 @cache
 def this_mac() -> Mac:
     """Asks once a process: system_profiler takes a second."""
-    values = sysctl_values(_run("/usr/sbin/sysctl", *SYSCTL))
+    values = sysctl_values(run_tool("/usr/sbin/sysctl", *SYSCTL))
     performance, efficiency = cores(values)
-    displays = _run("/usr/sbin/system_profiler", "-json", "SPDisplaysDataType")
+    displays = run_tool("/usr/sbin/system_profiler", "-json", "SPDisplaysDataType")
     return Mac(values.get("hw.model", ""), performance, efficiency, gpu_cores(displays))
 
 
 def power_now() -> tuple[str, str]:
     """Source ("mains", "battery", "unknown") and low-power mode ("on", "off", "unknown"), asked anew each time."""
-    return power_source(_run("/usr/bin/pmset", "-g", "batt")), low_power(_run("/usr/bin/pmset", "-g"))
+    return power_source(run_tool("/usr/bin/pmset", "-g", "batt")), low_power(run_tool("/usr/bin/pmset", "-g"))
 
 
 def power_source(text: str) -> str:
@@ -100,7 +100,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 6 else None
 
 
-def _run(*command: str) -> str:
+def run_tool(*command: str) -> str:
     """What a tool prints; nothing if it is missing, fails or takes too long."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, errors="replace")

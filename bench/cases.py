@@ -131,7 +131,7 @@ class SweepPlan:
             if allowed and (wrong := set(values) - set(allowed)):
                 raise PlanError(f"There is no {name} {min(wrong)!r}; choose from {', '.join(allowed)}.")
         for number in self.threads:
-            _between("The number of threads", number, 0, MOST_THREADS)
+            check_between("The number of threads", number, 0, MOST_THREADS)
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
@@ -174,9 +174,9 @@ class TrainingPlan:
             if name not in NETWORKS:
                 raise PlanError(f"There is no model {name!r}; choose from {', '.join(NETWORKS)}.")
         _check_devices(self.devices)
-        _between("Epochs", self.epochs, 1, MOST_EPOCHS)
-        _between("Images", self.images, 1, 1_000_000)
-        _between("The batch size", self.batch, 1, LARGEST_BATCH)
+        check_between("Epochs", self.epochs, 1, MOST_EPOCHS)
+        check_between("Images", self.images, 1, 1_000_000)
+        check_between("The batch size", self.batch, 1, LARGEST_BATCH)
         if self.batch > self.images:
             raise PlanError(
                 f"A batch of {self.batch} needs at least as many images, and there are {self.images}: "
@@ -221,7 +221,7 @@ class ReplayPlan:
 def spaced_sizes(first: int, last: int, how_many: int, spacing: str) -> tuple[int, ...]:
     """``how_many`` whole sizes from ``first`` to ``last``, "geometric" or "even"; fewer where they coincide."""
     check_sizes(sorted({first, last}))
-    _between("The number of sizes", how_many, 1, MOST_SIZES)
+    check_between("The number of sizes", how_many, 1, MOST_SIZES)
     space = np.geomspace if spacing == "geometric" else np.linspace
     return tuple(int(n) for n in np.unique(np.rint(space(first, last, how_many)).astype(int)))
 
@@ -247,7 +247,7 @@ def parse_threads(text: str) -> tuple[int, ...]:
         raise PlanError(f'Numbers of threads are whole numbers such as 1, 4, 8, or "default"; {wrong!r} is not.')
     numbers = tuple(0 if part == "default" else int(part[:6]) for part in parts)
     for number in numbers:
-        _between("The number of threads", number, 0, MOST_THREADS)
+        check_between("The number of threads", number, 0, MOST_THREADS)
     return numbers
 
 
@@ -258,7 +258,7 @@ def check_sizes(sizes: Sequence[int]) -> None:
     if len(sizes) > MOST_SIZES:
         raise PlanError(f"{len(sizes)} sizes are too many for one run: choose at most {MOST_SIZES}.")
     for size in sizes:
-        _between("A size", size, SMALLEST_SIZE, LARGEST_SIZE)
+        check_between("A size", size, SMALLEST_SIZE, LARGEST_SIZE)
     for before, after in itertools.pairwise(sizes):
         if after <= before:
             raise PlanError(f"Sizes must ascend, each once, and {after} comes after {before}: put them in order.")
@@ -283,6 +283,7 @@ def _check_last_batch(network: str, batch: int, images: int) -> None:
         )
 
 
-def _between(what: str, value: int, low: int, high: int) -> None:
+def check_between(what: str, value: int, low: int, high: int) -> None:
+    """PlanError unless ``value`` is a whole number in that range, both ends included."""
     if not isinstance(value, int) or not low <= value <= high:
         raise PlanError(f"{what} must be from {low} to {high}, and {value} is not.")

@@ -15,7 +15,7 @@ from bench import stats
 from bench.cases import Case
 from bench.environment import differences
 from bench.results import Measurement, Run
-from bench.units import significant
+from bench.units import si, significant, span, times
 
 SAME = 0.05  # within 5 % nobody would notice
 FASTER, SLOWER, EQUAL, UNDECIDED = "faster", "slower", "same", "undecided"
@@ -83,7 +83,7 @@ def sentence(comparison: Comparison, first: str, second: str) -> str:
     total, overall = len(comparison.pairs), comparison.overall
     if overall is None:
         return f"{second} against {first}: none of the {total} common cases can be compared."
-    figure = f"{significant(overall.value)} times ({significant(overall.low)} to {significant(overall.high)})"
+    figure = times(overall)
     words = {
         FASTER: f"{second} is {figure} as fast as {first} overall",
         SLOWER: f"{second} is slower than {first} overall: {figure} as fast",
@@ -91,6 +91,21 @@ def sentence(comparison: Comparison, first: str, second: str) -> str:
         UNDECIDED: f"{second} and {first} can't be told apart overall: {figure}",
     }
     return f"{words[comparison.verdict]}; of {total} common cases {told}."
+
+
+COLUMNS = ("times as fast", "95 % interval", "verdict")  # of ``rows``, behind case, first and second run
+
+
+def rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """Every common case for people: what it is, both medians, and COLUMNS."""
+    return [
+        (
+            str(pair.case), si(pair.first.median_s.value, "s"), si(pair.second.median_s.value, "s"),
+            significant(pair.speedup.value) if pair.speedup else "–", span(pair.speedup) if pair.speedup else "–",
+            pair.verdict,
+        )
+        for pair in comparison.pairs
+    ]  # fmt: skip
 
 
 def _pair(first: Measurement, second: Measurement) -> Pair:

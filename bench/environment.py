@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from bench.apple import Mac, power_now, this_mac
+from bench.apple import Mac, power_now, run_tool, this_mac
 
 UNKNOWN = "unknown"
 LABELS = {"cpu": "CPU", "mps": "MPS", "cuda": "CUDA", "xpu": "XPU"}  # for people; the reference first
@@ -144,11 +143,7 @@ def is_translated() -> bool:
 
 
 def _sysctl(name: str) -> str:
-    try:
-        done = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=5)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return run_tool("/usr/sbin/sysctl", "-n", name).strip()
 
 
 def power_state() -> tuple[str, str]:

@@ -39,15 +39,18 @@ def apple_chips() -> dict[str, dict[str, str]]:
         return {row["chip"]: row for row in csv.DictReader(file)}
 
 
+def _listed_chip(environment: Environment) -> str:
+    """This machine's chip as the table calls it; empty if it is not there."""
+    found = re.search(r"Apple (M\d+(?: (?:Pro|Max|Ultra))?)", environment.chip)
+    return found[1] if found and found[1] in apple_chips() else ""
+
+
 def ceiling(environment: Environment, device: str, copy_bytes_per_s: float = 0.0) -> Ceiling:
     """For this chip from the table, else from the copy measured at start-up."""
-    found = re.search(r"Apple (M\d+(?: (?:Pro|Max|Ultra))?)", environment.chip)
-    row = apple_chips().get(found[1]) if found else None
-    if row and not environment.is_emulated(device):
-        gpu = float(row["fp32_gpu_tflops"] or 0) * 1e12 if device == "mps" else 0.0
-        return Ceiling(
-            gpu * MARGIN, float(row["memory_bandwidth_gb_s"]) * 1e9 * MARGIN, f"published for the {found[1]}"
-        )
+    chip = _listed_chip(environment)
+    if chip and not environment.is_emulated(device):
+        roof = chip_roof(chip, device)
+        return Ceiling(roof.flops_per_s * MARGIN, roof.bytes_per_s * MARGIN, f"published for the {chip}")
     return Ceiling(0.0, copy_bytes_per_s * COPY_MARGIN, "twice the copy measured here")
 
 
@@ -63,9 +66,9 @@ class Roof:
 
 def roofs(run: Run) -> list[Roof]:
     """Of the devices of a run: published for its chip, else the copy measured before the run."""
-    found = re.search(r"Apple (M\d+(?: (?:Pro|Max|Ultra))?)", run.environment.chip)
-    if found and found[1] in apple_chips() and not run.emulated:
-        return [chip_roof(found[1], device) for device in run.devices if device in ("cpu", "mps")]
+    chip = _listed_chip(run.environment)
+    if chip and not run.emulated:
+        return [chip_roof(chip, device) for device in run.devices if device in ("cpu", "mps")]
     copied = run.settings.get("copy_bytes_per_s")
     copied = copied if isinstance(copied, Mapping) else {}
     return [

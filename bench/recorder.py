@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from bench import replay, verdict
 from bench.cases import Case
+from bench.conclusions import conclusions
 from bench.results import Run
 from bench.store import StoreError
 
@@ -26,9 +26,13 @@ class Recorder:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._planned: tuple[Case, ...] = ()
-        self._run_id, self._saved = "", 0
-        self._run: Run | None = None
+        self._forget(())
+
+    def _forget(self, planned: tuple[Case, ...]) -> None:
+        """Nothing of a job is known yet but its plan."""
+        self._planned = planned
+        self._run_id = ""
+        self._run: Run | None = None  # as far as it is kept
         self._now: Case | None = None
         self._known: set[Case] = set()
         self._given_up = False
@@ -37,9 +41,7 @@ class Recorder:
     def job(self, planned: tuple[Case, ...]) -> Iterator[None]:
         """Nobody else measures meanwhile. StoreError, one sentence, if another process does."""
         with self._store.claim() if planned else nullcontext():  # a download measures nothing
-            self._planned = planned
-            self._run_id, self._saved, self._run, self._now = "", 0, None, None
-            self._known, self._given_up = set(), False
+            self._forget(planned)
             yield
 
     def see(self, changes: dict[str, object]) -> str:
@@ -71,9 +73,8 @@ class Recorder:
     def _save(self, run: Run) -> None:
         if not self._run_id:
             self._run_id = self._store.begin(run, self._planned)
-        for outcome in run.outcomes[self._saved :]:
-            self._store.add(self._run_id, outcome)
-            self._saved += 1
+        if new := run.outcomes[len(self._run.outcomes) if self._run else 0 :]:
+            self._store.add(self._run_id, *new)
         self._run = run
 
     def _give_up(self, error: StoreError) -> str:
@@ -83,7 +84,4 @@ class Recorder:
 
 def summary(run: Run) -> str:
     """The first sentence of a run's verdict, for a list of runs."""
-    about = {
-        "training": verdict.of_training, "aa": verdict.of_noise, "sweep": verdict.of_sweep, "replay": replay.sentences,
-    }  # fmt: skip
-    return next(iter(about[run.kind](run)), "") if run.kind in about and run.measurements else ""
+    return next(iter(conclusions(run)), "")

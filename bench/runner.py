@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from bench import timing
 from bench.cases import Case
 from bench.gate import Gate
-from bench.results import Run
+from bench.results import Outcome, Run
 
 if TYPE_CHECKING:
     from bench.devices import DeviceInfo
@@ -114,6 +114,18 @@ class Control:
         self.check()
         with self.gate.timed():
             yield
+
+
+class GrowingRun:
+    """A run while a job makes it: published at once, and again with every outcome."""
+
+    def __init__(self, run: Run, control: Control) -> None:
+        self.run, self._control = run, control
+        control.publish(run=run)
+
+    def add(self, outcome: Outcome) -> None:
+        self.run = self.run.with_outcomes(outcome)
+        self._control.publish(run=self.run)
 
 
 Job = Callable[[Control], None]

@@ -140,6 +140,13 @@ class Store(Database):
         except StoreError:  # they are, or one of them is, being measured
             return []
 
+    def recover_all(self) -> list[Head]:
+        """Close every run that a crash ended; what they were until then."""
+        found = self.unfinished()
+        for head in found:
+            self.recover(head.id)
+        return found
+
     def recover(self, run_id: str) -> None:
         """Close a run that a crash ended: the case that it was at becomes a failure. Doing it twice changes nothing."""
         with self.transaction() as db:

@@ -21,6 +21,7 @@ from bench.environment import capture_environment
 from bench.estimate import Pace, group_seconds, sweep_outlook
 from bench.registry import OPERATIONS, WIDTHS
 from bench.results import Failure, Outcome, Run
+from bench.runner import GrowingRun
 from bench.subject import Subject
 
 if TYPE_CHECKING:
@@ -48,14 +49,8 @@ def measure(plan: SweepPlan, control: Control, before: Sequence[Outcome] = ()) -
     run = Run(kind, capture_environment(hardware), settings, tuple(before))
     pace = Pace({n: group_seconds(plan, n, here) for n in filter(plan.group, plan.sizes) if n not in outlook.left_out})
     ceilings = {name: guards.ceiling(run.environment, name, here[name].bytes_per_s) for name in plan.devices}
-    control.publish(run=run)
+    finish = GrowingRun(run, control).add
     attempts = Attempts(devices, control)
-
-    def finish(outcome: Outcome) -> None:
-        nonlocal run
-        run = run.with_outcomes(outcome)
-        control.publish(run=run)
-
     for n in filter(plan.group, plan.sizes):
         if n in outlook.left_out:
             for case in plan.group(n):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from bench import fresh, verdict
 from bench.cases import Case, PlanError
-from bench.compare import Comparison, sentence
+from bench.compare import COLUMNS, Comparison, rows, sentence
+from bench.conclusions import conclusions
 from bench.export import to_csv, to_json
 from bench.fresh import Spread
 from bench.recorder import Recorder
-from bench.replay import sentences
 from bench.results import Failure, Measurement, Run
 from bench.runner import Job, Runner, Snapshot, State
 from bench.store import StoreError, open_store
@@ -52,7 +52,7 @@ def carry_out(runner: Runner, job: Job, kind: str, planned: tuple[Case, ...], ou
     if run is None:
         return FAILED
     print(_table(run))
-    for line in _sentences(run, snapshot.kind):
+    for line in _sentences(run):
         print(line)
     if out:
         out.write_bytes(to_csv(run) if out.suffix == ".csv" else to_json(run).encode())
@@ -66,8 +66,7 @@ def recording_runner() -> Runner:
         store = open_store()
         for notice in store.notices:
             print(notice, file=sys.stderr)
-        for head in store.unfinished():
-            store.recover(head.id)
+        for head in store.recover_all():
             at = f" while {head.case} was measured" if head.case else ""
             print(f"An earlier run ended abruptly{at}; {head.outcomes} of its cases are kept.", file=sys.stderr)
         return Runner(recorder=Recorder(store))
@@ -99,14 +98,9 @@ def _table(run: Run) -> str:
     return "\n".join([*lines, *_columns(rows)])
 
 
-def _sentences(run: Run, kind: str) -> list[str]:
+def _sentences(run: Run) -> list[str]:
     """What the table amounts to."""
-    if kind == "replay":
-        return sentences(run)
-    if kind == "aa":
-        return verdict.of_noise(run)
-    about = verdict.of_training(run) if kind == "training" else verdict.of_sweep(run)
-    return [*about, *verdict.doubts(run)]
+    return [*conclusions(run), *(verdict.doubts(run) if run.kind in ("sweep", "training") else ())]
 
 
 def _line(run: Run, outcome: Measurement | Failure) -> tuple[str, ...]:
@@ -128,15 +122,7 @@ def comparison_text(comparison: Comparison, first: str, second: str) -> str:
     lines = [f"{what}: {a} | {b}" for what, a, b in comparison.differences]
     if lines:
         lines = ["The two runs differ in:", *(f"  {line}" for line in lines), ""]
-    rows = [("case", first, second, "times as fast", "95 % interval", "verdict")]
-    for pair in comparison.pairs:
-        speedup = pair.speedup
-        rows.append((
-            str(pair.case), si(pair.first.median_s.value, "s"), si(pair.second.median_s.value, "s"),
-            significant(speedup.value) if speedup else "–",
-            f"{significant(speedup.low)} to {significant(speedup.high)}" if speedup else "–", pair.verdict,
-        ))  # fmt: skip
-    lines += _columns(rows)
+    lines += _columns([("case", first, second, *COLUMNS), *rows(comparison)])
     for cases, name in ((comparison.only_first, first), (comparison.only_second, second)):
         if cases:
             lines.append(f"{len(cases)} cases only in {name}: {', '.join(map(str, cases[:4]))}")

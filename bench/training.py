@@ -22,6 +22,7 @@ from bench.environment import capture_environment
 from bench.learner import Learner, initial_weights, order
 from bench.registry import NETWORKS, Cost
 from bench.results import CONVERGED, NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Outcome, Run
+from bench.runner import GrowingRun
 from bench.verify import check_answers, check_step, check_trained, worse
 from bench.watch import Watch
 
@@ -53,15 +54,9 @@ def train(plan: TrainingPlan, control: Control, before: Sequence[Outcome] = ()) 
     devices = {name: Device(name) for name in plan.devices}
     hardware = {name: control.devices[name].hardware for name in plan.devices}
     run = Run("training", capture_environment(hardware), settings_of(plan, images.label), tuple(before))
-    control.publish(run=run)
+    finish = GrowingRun(run, control).add
     watch = Watch(plan, control)
     attempts = Attempts(devices, control)
-
-    def finish(outcome: Outcome) -> None:
-        nonlocal run
-        run = run.with_outcomes(outcome)
-        control.publish(run=run)
-
     for name in filter(plan.devices_for, plan.networks):
         here = {device: devices[device] for device in plan.devices_for(name)}
         _Contest(plan, name, images, here, control, watch, attempts, finish).measure()

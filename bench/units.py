@@ -1,9 +1,19 @@
 """Numbers for people. Everything else in ``bench`` is in SI base units, unscaled."""
 
 import math
+from collections.abc import Sequence
+from typing import Protocol
 
 PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")]
 THIN = "\u202f"  # narrow no-break space, between groups of three digits
+
+
+class Interval(Protocol):
+    """A value between two ends, as an Estimate has them."""
+
+    value: float
+    low: float
+    high: float
 
 
 def si(value: float, unit: str, digits: int = 3) -> str:
@@ -26,6 +36,21 @@ def significant(value: float, digits: int = 3) -> str:
     rounded = float(f"{value:.{digits - 1}e}")
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{rounded:,.{decimals}f}".replace(",", THIN)
+
+
+def span(interval: Interval) -> str:
+    """Both ends of an interval of plain numbers: "3.70 to 4.10"."""
+    return f"{significant(interval.low)} to {significant(interval.high)}"
+
+
+def times(factor: Interval) -> str:
+    """A factor with its interval: "3.90 times (3.70 to 4.10)"."""
+    return f"{significant(factor.value)} times ({span(factor)})"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names after commas; "…" stands for those beyond ``most``."""
+    return ", ".join(names[:most]) + (" …" if len(names) > most else "")
 
 
 def count(number: int) -> str:

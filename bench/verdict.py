@@ -13,7 +13,7 @@ from bench.fit import Crossing
 from bench.guards import Roof
 from bench.registry import NETWORKS, OPERATIONS
 from bench.results import BUSY, CONVERGED, NOISY, REFERENCE, TIMED_OUT, UNVERIFIED, Measurement, Run
-from bench.units import count, duration, si, significant
+from bench.units import count, duration, listed, si, significant, times
 
 FASTER, SLOWER, OPEN = "faster", "slower", "open"
 MOST_NAMED = 4
@@ -85,7 +85,7 @@ def _sweep_sentence(
         size = crossings[0].size
         around = f"{axis} ≈ {_round(size.value)} ({_round(size.low)} to {_round(size.high)})"
         if crossings[0].candidate_wins:
-            return f"Up to {around} use {other}, above it {label}: {_times(at_last)} as fast at {count(last)}.{doubt}"
+            return f"Up to {around} use {other}, above it {label}: {times(at_last)} as fast at {count(last)}.{doubt}"
         return f"Up to {around} use {label}, above it {other}.{doubt}"
     if len(changes) > 1:
         better = ", ".join(count(n) for n, verdict in decided if verdict == FASTER)
@@ -93,17 +93,17 @@ def _sweep_sentence(
     if not changes:
         if decided[0][1] == FASTER:
             at = f"{axis} = {count(last)}"
-            return f"Use {label} at all these sizes: {_times(at_last)} as fast as {other} at {at}.{doubt}"
+            return f"Use {label} at all these sizes: {times(at_last)} as fast as {other} at {at}.{doubt}"
         best = max((p for p in points if judge(p[1]) == SLOWER), key=lambda point: point[1].value)
         return (
             f"Use {other} at all these sizes: even at {axis} = {count(best[0])}, where {label} comes closest, "
-            f"{other} is {_times(_inverse(best[1]))} as fast.{doubt}"
+            f"{other} is {times(_inverse(best[1]))} as fast.{doubt}"
         )
     (before, first), (after, _) = changes[0]
     if first == SLOWER:
         return (
             f"Up to {axis} = {count(before)} use {other}; from {count(after)} {label}, "
-            f"{_times(at_last)} as fast at {count(last)}.{doubt}"
+            f"{times(at_last)} as fast at {count(last)}.{doubt}"
         )
     return f"Up to {axis} = {count(before)} use {label}; from {count(after)} {other}.{doubt}"
 
@@ -168,9 +168,9 @@ def of_training(run: Run) -> list[str]:
         spent = _longest_phase(m, label := run.label(m.case.device))
         what, verdict = f"Training {NETWORKS[network].title}", judge(speedup)
         if verdict == FASTER:
-            told = f"{label} is {_times(speedup)} as fast as the CPU ({here} against {there} an epoch)"
+            told = f"{label} is {times(speedup)} as fast as the CPU ({here} against {there} an epoch)"
         elif verdict == SLOWER:
-            told = f"the CPU is {_times(_inverse(speedup))} as fast as {label} ({there} against {here} an epoch)"
+            told = f"the CPU is {times(_inverse(speedup))} as fast as {label} ({there} against {here} an epoch)"
         else:
             told = f"{label} and the CPU can't be told apart ({here} against {there} an epoch)"
         sentences.append(f"{what}: {told}.{spent}")
@@ -195,23 +195,24 @@ def doubts(run: Run) -> list[str]:
         if not m.believed:
             struck.setdefault((run.name(m.case.lane), m.reason), []).append(m)
     for (lane, reason), some in struck.items():
-        names = ", ".join(_what(m) for m in some[:MOST_NAMED]) + (" …" if len(some) > MOST_NAMED else "")
-        where = f"{names} on {lane} {'is' if len(some) == 1 else 'are'} struck out"
+        where = (
+            f"{listed([_what(m) for m in some], MOST_NAMED)} on {lane} {'is' if len(some) == 1 else 'are'} struck out"
+        )
         lines.append(f"{where}: {reason[:1].lower()}{reason[1:]}")
     total = len(run.outcomes)
     kinds = ((UNVERIFIED, "too large to be checked"), (NOISY, "noisy"), (TIMED_OUT, "cut short by the time limit"))
     for status, what in kinds:
         some = [m for m in run.measurements if m.status == status]
         if some:
-            names = ", ".join(_name(run, m) for m in some[:4]) + (" …" if len(some) > 4 else "")
+            names = listed([_name(run, m) for m in some], MOST_NAMED)
             lines.append(f"{len(some)} of {total} cases {'is' if len(some) == 1 else 'are'} {what}: {names}.")
     busy = [m for m in run.measurements if m.status == CONVERGED and m.noise > BUSY]
     if busy and run.kind != "training":
-        names = ", ".join(_name(run, m) for m in busy[:4]) + (" …" if len(busy) > 4 else "")
+        names = listed([_name(run, m) for m in busy], MOST_NAMED)
         lines.append(f"Samples scatter widely (the machine was probably busy) at {names}.")
     for flag in dict.fromkeys(flag for m in run.measurements for flag in m.flags):
         names = [_name(run, m) for m in run.measurements if flag in m.flags]
-        lines.append(f"{', '.join(names[:3])}{' …' if len(names) > 3 else ''}: {flag}")
+        lines.append(f"{listed(names, 3)}: {flag}")
     if run.environment.variables.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") not in ("", "0"):
         lines.append("PYTORCH_ENABLE_MPS_FALLBACK is set: operators that MPS lacks run on the CPU unseen.")
     if run.environment.translated:
@@ -236,11 +237,6 @@ def _seconds(m: Measurement) -> str:
 def _round(size: float) -> str:
     """A fitted size, to three digits."""
     return count(round(float(f"{size:.2e}")))
-
-
-def _times(speedup: stats.Estimate) -> str:
-    """ "3.90 times (3.70 to 4.10)"."""
-    return f"{significant(speedup.value)} times ({significant(speedup.low)} to {significant(speedup.high)})"
 
 
 def _inverse(speedup: stats.Estimate) -> stats.Estimate:

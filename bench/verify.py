@@ -140,9 +140,11 @@ def check_step(network: Network, learner: Learner, index: Tensor, fresh: bool) -
     """
     import torch
 
+    if learner.device.name != "cuda" or not torch.backends.cudnn.allow_tf32:
+        return _check_once(network, learner, index, fresh)
     before = {name: tensor.detach().clone() for name, tensor in learner.net.state_dict().items()}
     first = _check_once(network, learner, index, fresh)
-    if first.verdict != WRONG or learner.device.name != "cuda" or not torch.backends.cudnn.allow_tf32:
+    if first.verdict != WRONG:
         return first
     learner.net.load_state_dict(before)
     torch.backends.cudnn.allow_tf32 = False

@@ -43,6 +43,18 @@ def emulated_command(args: list[str], **settings) -> list[str]:
     return [sys.executable, "-m", "emulated_mps", *chosen, *map(str, args)]
 
 
+def run_emulated(script: Path, *arguments, environment=(), timeout_s: float = 300, **settings):
+    """Run a script that may import the program where the device with these settings is; a CompletedProcess.
+
+    On one thread, since real computing must not take longer than the model says.
+    """
+    require_emulator()
+    variables = emulator_environment() | dict(environment) | {"OMP_NUM_THREADS": "1"}
+    variables["PYTHONPATH"] = os.pathsep.join((str(TESTS.parent), variables["PYTHONPATH"]))
+    command = emulated_command([script, *arguments], **settings)
+    return subprocess.run(command, env=variables, cwd=TESTS.parent, capture_output=True, text=True, timeout=timeout_s)
+
+
 @functools.cache
 def _why_not() -> str | None:
     """Why there is no emulated device here, by trying: real MPS, no compiler or headers, an unfit PyTorch."""

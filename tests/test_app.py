@@ -16,12 +16,7 @@ from bench.ui import charts, live, session
 APP = str(Path(__file__).parent.parent / "app.py")
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("BENCH_HOME", str(tmp_path / "home"))
-    session.runner.clear()
-    session.kept.clear()
-    return tmp_path / "home"
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def clean(app):

@@ -87,7 +87,7 @@ def test_a_mac_is_asked_by_its_tools_and_no_serial_number_is_kept(monkeypatch):
         "/usr/sbin/sysctl": sysctl("MacBookPro18,3", ("Performance", 8), ("Efficiency", 2)),
         "/usr/sbin/system_profiler": M1_PRO, "/usr/bin/pmset": " lowpowermode 1\n",
     }  # fmt: skip
-    monkeypatch.setattr(apple, "_run", lambda tool, *arguments: said[tool])
+    monkeypatch.setattr(apple, "run_tool", lambda tool, *arguments: said[tool])
     apple.this_mac.cache_clear()
     mac = apple.this_mac()
     apple.this_mac.cache_clear()
@@ -117,7 +117,7 @@ def test_the_doctor_names_cores_and_complains_of_low_power_mode(monkeypatch):
 def test_power_is_asked_anew_each_time(monkeypatch):
     """It changes while the program runs; the hardware does not."""
     said = {"batt": "Now drawing from 'AC Power'\n", "-g": " lowpowermode 0\n"}
-    monkeypatch.setattr(apple, "_run", lambda tool, *arguments: said[arguments[-1]])
+    monkeypatch.setattr(apple, "run_tool", lambda tool, *arguments: said[arguments[-1]])
     assert apple.power_now() == ("mains", "off")
     said.update({"batt": "Now drawing from 'Battery Power'\n -InternalBattery-0 99%", "-g": " lowpowermode 1\n"})
     assert apple.power_now() == ("battery", "on")

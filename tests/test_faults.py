@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from emulator import emulated_command, emulator_environment, require_emulator
+from emulator import run_emulated
 
 from bench import models, ops  # noqa: F401
 from bench.cases import Case
@@ -50,14 +50,10 @@ def training(**more):
 
 def faulty(tmp_path, code, fails=0, **settings) -> Run:
     """The last run kept by a process with the emulated device; its output is put beside a failing test."""
-    require_emulator()
     script = tmp_path / "faulty.py"
     script.write_text(HEAD + code + "\nsys.stdout.flush(); os._exit(0)\n")
-    variables = emulator_environment() | {"BENCH_HOME": str(tmp_path / "home"), "OMP_NUM_THREADS": "1"}
-    variables["PYTHONPATH"] = os.pathsep.join((str(ROOT), variables["PYTHONPATH"]))
-    done = subprocess.run(
-        emulated_command([script], **settings), env=variables, cwd=ROOT, capture_output=True, text=True, timeout=200
-    )
+    home = {"BENCH_HOME": str(tmp_path / "home")}
+    done = run_emulated(script, environment=home, timeout_s=200, **settings)
     assert done.returncode == fails, done.stdout + done.stderr
     store = open_store(tmp_path / "home" / "runs.db")
     assert not store.notices

@@ -9,17 +9,13 @@ from test_app import clean
 
 from bench.export import to_json
 from bench.store import open_store
-from bench.ui import session
 
 POINTS = {64: {"cpu": 1e-5, "mps": 1e-4}, 512: {"cpu": 1e-4, "mps": 1e-4}, 3000: {"cpu": 1e-3, "mps": 1e-4}}
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
-    monkeypatch.setenv("BENCH_HOME", str(tmp_path / "home"))
-    session.runner.clear()
-    session.kept.clear()
-    return open_store(tmp_path / "home" / "runs.db")
+def store(home):
+    return open_store(home / "runs.db")
 
 
 def at(path, query=None, **state):

@@ -29,10 +29,7 @@ def test_the_replay_holds_what_is_said_of_it():
 
 
 @pytest.mark.parametrize("name", TITLES)
-def test_the_page_shows_each_and_says_that_it_was_recorded_elsewhere(name, tmp_path, monkeypatch):
-    monkeypatch.setenv("BENCH_HOME", str(tmp_path))
-    session.runner.clear()
-    session.kept.clear()
+def test_the_page_shows_each_and_says_that_it_was_recorded_elsewhere(name, home):
     app = at("recorded", recorded=name)
     assert "Recorded elsewhere, not measured on this machine" in app.info[0].value
     assert "NVIDIA H200" in app.info[0].value and app.get("plotly_chart")

@@ -134,10 +134,7 @@ def test_a_hostile_file_writes_no_tag_into_a_figure():
         assert "&lt;script" in text
 
 
-def test_a_hostile_run_on_the_page_stays_words(tmp_path, monkeypatch):
-    monkeypatch.setenv("BENCH_HOME", str(tmp_path))
-    session.runner.clear()
-    session.kept.clear()
+def test_a_hostile_run_on_the_page_stays_words(home):
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     app.run()
     session.runner().join(60)

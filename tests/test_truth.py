@@ -1,13 +1,11 @@
 """The whole instrument against devices whose truth is known: simulated here, emulated in a process of their own."""
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from emulator import emulated_command, emulator_environment, require_emulator
+from emulator import run_emulated
 from fakes import Machine, Watcher
 
 from bench import analysis, models, ops  # noqa: F401
@@ -96,14 +94,9 @@ os._exit(0)
 
 def in_a_process(tmp_path, code, *arguments, environment=(), **settings):
     """Lines that the code prints where the emulated device with these settings is."""
-    require_emulator()
     script = tmp_path / "script.py"
     script.write_text(code)
-    variables = emulator_environment() | dict(environment)
-    variables["OMP_NUM_THREADS"] = "1"  # real computing must not take longer than the model says
-    variables["PYTHONPATH"] = os.pathsep.join((str(ROOT), variables["PYTHONPATH"]))
-    command = emulated_command([script, *arguments], **settings)
-    done = subprocess.run(command, env=variables, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = run_emulated(script, *arguments, environment=environment, **settings)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip().splitlines()
 

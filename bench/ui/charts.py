@@ -14,7 +14,7 @@ from bench.registry import NETWORKS
 from bench.results import Measurement, Run
 from bench.runner import Curve
 from bench.ui.plain import escaped
-from bench.units import count, si, significant
+from bench.units import count, si, significant, span
 
 COLORS = {"cpu": "#E69F00", "mps": "#0072B2", "cuda": "#009E73", "xpu": "#CC79A7"}  # Okabe-Ito; the same everywhere
 PHASE_COLORS = {"loading": "#999999", "copy": "#F0E442", "forward": "#56B4E9", "backward": "#0072B2",
@@ -196,10 +196,15 @@ def _line(figure, run: Run, lane: Lane, sizes, estimates: Sequence[stats.Estimat
     figure.add_scatter(
         x=sizes, y=[e.value for e in estimates], name=run.name(lane), mode="lines+markers",
         line={"color": COLORS.get(lane.device), "width": 2, "dash": dash_of(run, lane)}, marker={"size": 8},
-        error_y={"array": [e.high - e.value for e in estimates], "arrayminus": [e.value - e.low for e in estimates],
-                 "thickness": 1.5, "width": 4},
+        error_y=error_bars(estimates),
         customdata=hover, hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
     )  # fmt: skip
+
+
+def error_bars(estimates: Sequence[stats.Estimate]) -> dict[str, object]:
+    """From the value to either end of the interval."""
+    up, down = [e.high - e.value for e in estimates], [e.value - e.low for e in estimates]
+    return {"array": up, "arrayminus": down, "thickness": 1.5, "width": 4}
 
 
 def _curve(figure: go.Figure, run: Run, curve: Curve, x, y, hover: str) -> None:
@@ -215,8 +220,8 @@ def _hover(run: Run, m: Measurement, more: str = "") -> str:
     mid, speedup = m.median_s, run.speedup(m)
     lines = [f"<b>{count(m.case.size)}</b>: {si(mid.value, 's')} ({si(mid.low, 's')} to {si(mid.high, 's')})"]
     if speedup:
-        low, high = significant(speedup.low), significant(speedup.high)
-        lines.append(f"{significant(speedup.value)} times as fast as {run.name(run.reference_lane)} ({low} to {high})")
+        factor = significant(speedup.value)
+        lines.append(f"{factor} times as fast as {run.name(run.reference_lane)} ({span(speedup)})")
     lines += [escaped(line) for line in (more, m.reason, *m.flags) if line]
     return "<br>".join(lines)
 

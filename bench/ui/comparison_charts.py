@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 from bench.cases import Lane
 from bench.compare import Comparison, Pair
 from bench.results import Run
-from bench.ui.charts import COLORS, finished
+from bench.ui.charts import COLORS, error_bars, finished
 from bench.ui.plain import escaped
-from bench.units import si, significant
+from bench.units import si, significant, span
 
 
 def ratios(found: Comparison, run: Run) -> go.Figure:
@@ -26,8 +26,7 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
         figure.add_scatter(
             x=[name] if one_size else [pair.case.size for pair in pairs], y=[pair.speedup.value for pair in pairs],
             mode="lines+markers", name=name, line={"color": COLORS.get(lane.device), "width": 2}, marker={"size": 8},
-            error_y={"array": [p.speedup.high - p.speedup.value for p in pairs],
-                     "arrayminus": [p.speedup.value - p.speedup.low for p in pairs], "thickness": 1.5, "width": 4},
+            error_y=error_bars([pair.speedup for pair in pairs]),
             customdata=[_hover(pair) for pair in pairs], hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
             showlegend=not one_size,
         )  # fmt: skip
@@ -38,9 +37,8 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
 
 
 def _hover(pair: Pair) -> str:
-    low, high = significant(pair.speedup.low), significant(pair.speedup.high)
-    times = significant(pair.speedup.value)
+    factor = significant(pair.speedup.value)
     return (
-        f"<b>{pair.case.size}</b>: {times} times as fast ({low} to {high})<br>{pair.verdict}: "
+        f"<b>{pair.case.size}</b>: {factor} times as fast ({span(pair.speedup)})<br>{pair.verdict}: "
         f"{si(pair.first.median_s.value, 's')} → {si(pair.second.median_s.value, 's')}"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from bench import verdict
 from bench.cases import PlanError
 from bench.results import REFERENCE, Run
 from bench.resume import remainder
@@ -81,3 +82,9 @@ def about_run(run: Run) -> None:
             "**Emulated device.** Its times are settings of a test tool, never measurements of real hardware.",
             icon=":material/science:",
         )
+
+
+def about_doubts(run: Run) -> None:
+    """One line for each reason to be careful with a result."""
+    for line in verdict.doubts(run):
+        st.caption(f":material/warning: {plain(line)}")

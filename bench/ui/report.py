@@ -12,9 +12,9 @@ import plotly.graph_objects as go
 from bench import guards, verdict
 from bench.analysis import portraits
 from bench.cases import Lane
+from bench.conclusions import conclusions
 from bench.export import to_rows
 from bench.registry import OPERATIONS
-from bench.replay import sentences
 from bench.results import REFERENCE, Run
 from bench.runner import curves_of
 from bench.ui import charts, details, pictures
@@ -55,7 +55,7 @@ def report(run: Run) -> str:
         '<p class="emulated"><b>Emulated device.</b> Its times are settings of a test tool, never measurements.</p>'
         if run.emulated
         else "",
-        *(f'<p class="verdict">{escape(line)}</p>' for line in _verdict(run)),
+        *(f'<p class="verdict">{escape(line)}</p>' for line in conclusions(run)),
         *(f'<p class="doubt">⚠ {escape(line)}</p>' for line in verdict.doubts(run)),
         *figures,
         f"<h2>Every case</h2>{_table(run)}",
@@ -71,11 +71,6 @@ def _what(run: Run) -> str:
     if run.kind == "training":
         return "Training and inference"
     return "The article, replayed" if run.kind == "replay" else OPERATIONS[str(run.settings["operation"])].title
-
-
-def _verdict(run: Run) -> list[str]:
-    about = {"training": verdict.of_training, "replay": sentences, "aa": verdict.of_noise, "sweep": verdict.of_sweep}
-    return about[run.kind](run) if run.measurements else []
 
 
 def _figures(run: Run) -> Iterable[go.Figure]:

@@ -23,9 +23,7 @@ class Kept:
         try:
             self.store = open_store()
             self.notices += self.store.notices
-            for one in self.store.unfinished():
-                self.store.recover(one.id)
-                self.crashed.append(one)
+            self.crashed = self.store.recover_all()
         except StoreError as error:
             self.notices.append(f"{error} Runs are kept in memory only: download them before you close the program.")
 

@@ -15,7 +15,7 @@ from bench.results import REFERENCE, Run
 from bench.stats import Estimate
 from bench.ui import charts, details, tables
 from bench.ui.downloads import chart_config, show_downloads
-from bench.ui.notices import about_run
+from bench.ui.notices import about_doubts, about_run
 from bench.ui.plain import plain
 from bench.units import count, si, significant
 
@@ -38,11 +38,11 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
     crossings = [crossing for portrait in found.values() for crossing in portrait.crossings]
     for sentence in verdict.of_sweep(run, found):
         st.subheader(sentence, anchor=False)
-    for sentence in verdict.of_portraits(run, found, guards.roofs(run)):
+    own_roofs = guards.roofs(run)
+    for sentence in verdict.of_portraits(run, found, own_roofs):
         st.markdown(plain(sentence))
     about_run(run)
-    for line in verdict.doubts(run):
-        st.caption(f":material/warning: {plain(line)}")
+    about_doubts(run)
     tables.failures(run)
     if not run.measurements:
         return
@@ -72,7 +72,7 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
             "Quantity", ["FLOP/s", "B/s"], default="FLOP/s", required=True, key="rate", label_visibility="collapsed",
             help="Floating-point operations, or bytes of least memory traffic, a second.",
         )  # fmt: skip
-        roofs = [*guards.roofs(run), *_published()]
+        roofs = [*own_roofs, *_published()]
         figure = charts.rate_against_size(run, axis, sizes, log, quantity)
         details.add_roofs(figure, roofs, quantity)
         st.plotly_chart(figure, key="chart rates", config=chart_config("rate"), alt=f"{quantity} against size.")

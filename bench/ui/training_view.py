@@ -12,7 +12,7 @@ from bench.results import Run
 from bench.runner import Curve, Snapshot, curves_of
 from bench.ui import charts, tables
 from bench.ui.downloads import chart_config, show_downloads
-from bench.ui.notices import about_run
+from bench.ui.notices import about_doubts, about_run
 from bench.ui.plain import plain
 
 HEADLINE = (
@@ -51,8 +51,7 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
     for sentence in verdict.of_training(run):
         st.subheader(sentence, anchor=False)
     about_run(run)
-    for line in verdict.doubts(run):
-        st.caption(f":material/warning: {plain(line)}")
+    about_doubts(run)
     if run.measurements:
         tables.recap_table(run)
         if st.toggle("Beside the article's figures", key="published", help="As published, of another machine."):

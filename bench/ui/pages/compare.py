@@ -5,14 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from bench.compare import Comparison, Pair, compare, sentence
+from bench.compare import COLUMNS, Comparison, compare, rows, sentence
 from bench.results import Run
 from bench.store import Head, Store, StoreError
 from bench.ui import comparison_charts
 from bench.ui.downloads import chart_config
 from bench.ui.plain import plain
 from bench.ui.session import kept
-from bench.units import si, significant
+from bench.units import listed
 
 MOST = 8  # runs at once
 CHOICES = 200  # the newest; older ones are found on the History page
@@ -79,33 +79,14 @@ def _comparison(found: Comparison, first: str, second: str, key: str, runs: tupl
         st.warning("An **emulated** device is among them: its times are settings, not measurements.")
     if found.differences:
         st.markdown("**What else differs between the two:**")
-        rows = pd.DataFrame(found.differences, columns=["what", "first run", "this run"])
-        st.dataframe(rows, hide_index=True, key=f"differences {key}", alt="What differs between the environments.")
+        table = pd.DataFrame(found.differences, columns=["what", "first run", "this run"])
+        st.dataframe(table, hide_index=True, key=f"differences {key}", alt="What differs between the environments.")
     if found.pairs:
         figure = comparison_charts.ratios(found, runs[1])
         alt = "How many times as fast as the first run, for each case, with 95 % intervals; 1 is as fast."
         st.plotly_chart(figure, key=f"chart ratios {key}", config=chart_config("comparison"), alt=alt)
-        st.dataframe(_rows(found), hide_index=True, key=f"pairs {key}", alt="Every common case of the two runs.")
+        table = pd.DataFrame(rows(found), columns=["case", "first run", "this run", *COLUMNS])
+        st.dataframe(table, hide_index=True, key=f"pairs {key}", alt="Every common case of the two runs.")
     for cases, where in ((found.only_first, "the first run"), (found.only_second, "this run")):
         if cases:
-            named = ", ".join(map(str, cases[:5])) + (" …" if len(cases) > 5 else "")
-            st.caption(f"Only in {where}: {plain(named)}.")
-
-
-def _interval(pair: Pair) -> str:
-    speedup = pair.speedup
-    return f"{significant(speedup.low)} to {significant(speedup.high)}" if speedup else "–"
-
-
-def _rows(found: Comparison) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "case": str(pair.case),
-            "first run": si(pair.first.median_s.value, "s"),
-            "this run": si(pair.second.median_s.value, "s"),
-            "times as fast": significant(pair.speedup.value) if pair.speedup else "–",
-            "95 % interval": _interval(pair),
-            "verdict": pair.verdict,
-        }
-        for pair in found.pairs
-    )
+            st.caption(f"Only in {where}: {plain(listed([*map(str, cases)], 5))}.")

@@ -1,0 +1,15 @@
+"""What a run of any kind amounts to, in sentences."""
+
+from __future__ import annotations
+
+from bench import replay, verdict
+from bench.results import Run
+
+BY_KIND = {
+    "sweep": verdict.of_sweep, "aa": verdict.of_noise, "training": verdict.of_training, "replay": replay.sentences,
+}  # fmt: skip
+
+
+def conclusions(run: Run) -> list[str]:
+    """The verdict; empty where nothing was measured."""
+    return BY_KIND[run.kind](run) if run.kind in BY_KIND and run.measurements else []
