@@ -3,13 +3,14 @@
 Layers; a module imports only from the rows above its own::
 
     home  stats  units  timing  registry  apple
-    database  data  datasets  modules  ops  models  cases  environment  gate  fit
-    results  estimate  devices
-    learner  runner  runfile  guards  analysis
+    database  data  datasets  modules  ops  models  cases  compiling  environment  energy  gate  fit
+    plans  results  devices
+    estimate  learner  runner  runfile  guards  analysis  memory
     export  recorded
     store  compare  verify  subject  watch  attempts
-    sweep  training  download  verdict
-    replay  resume
+    contest  sweep  download  verdict
+    training  replay
+    resume
     conclusions  doctor  fresh
     recorder
     terminal

@@ -8,26 +8,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from bench import models, ops, verdict  # noqa: F401  (importing the first two fills the registries)
-from bench.cases import (
-    EFFORTS,
-    PlanError,
-    ReplayPlan,
-    SweepPlan,
-    TrainingPlan,
-    again,
-    check_between,
-    parse_sizes,
-    parse_threads,
-    sustained,
-)
+from bench.cases import EFFORTS, PlanError, again, check_between, sustained
 from bench.compare import compare, slower_than
 from bench.datasets import FASHION, SOURCES
 from bench.fresh import FreshError, run_fresh, spreads
-from bench.registry import ARTICLE_SIZES, FLOAT32, NETWORKS, OPERATIONS, WIDTHS
+from bench.plans import ReplayPlan, SweepPlan, TrainingPlan, parse_batches, parse_sizes, parse_threads
+from bench.registry import ARTICLE_SIZES, CONTIGUOUS, FLOAT32, LAYOUTS, NETWORKS, OPERATIONS, WIDTHS
 from bench.replay import replay
 from bench.results import Run
 from bench.runfile import FileError, from_json
@@ -65,8 +56,6 @@ def _parser() -> argparse.ArgumentParser:
     for command in (sweep, noise):
         command.add_argument("--op", default="matvec", help=f"one of {', '.join(OPERATIONS)}")
         command.add_argument("--sizes", default="article", help='"article", or whole numbers such as 128,256,512')
-        command.add_argument("--dtypes", default=FLOAT32, help=f"number formats from {', '.join(WIDTHS)}")
-        command.add_argument("--threads", default="default", help='CPU threads such as 1,4,8, or "default"')
         command.add_argument("--effort", default="standard", help=f"one of {', '.join(EFFORTS)}")
 
     training = commands.add_parser("train", help="training and inference of networks")
@@ -76,10 +65,16 @@ def _parser() -> argparse.ArgumentParser:
     for command in (training, replaying):
         command.add_argument("--models", default="mlp,convnet", help=f"from {', '.join(NETWORKS)}")
         command.add_argument("--epochs", default=1, type=int)
-        command.add_argument("--batch", default=128, type=int, help="images a batch")
+        command.add_argument("--batch", default="128", help="images a batch; train takes several, such as 32,128")
         command.add_argument("--images", default=60_000, type=int, help="training images an epoch")
         command.add_argument("--data", default=FASHION, help=f"{', '.join(SOURCES)}, or a folder of IDX files")
         command.add_argument("--download", action="store_true", help="fetch Fashion-MNIST if it is not there")
+
+    for command in (sweep, noise, training):
+        command.add_argument("--dtypes", default=FLOAT32, help=f"number formats from {', '.join(WIDTHS)}")
+        command.add_argument("--threads", default="default", help='CPU threads such as 1,4,8, or "default"')
+        command.add_argument("--layouts", default=CONTIGUOUS, help=f"of images in memory, from {', '.join(LAYOUTS)}")
+        command.add_argument("--compile", default="off", help="torch.compile: off, on, or off,on for both")
 
     for command in (sweep, noise, training, replaying):
         command.add_argument("--devices", default="", help="such as cpu,mps; all usable ones if left out")
@@ -138,7 +133,7 @@ def _replay(options: argparse.Namespace) -> int:
     if options.download and options.data == FASHION and (code := _download()) != OK:
         return code
     runner = recording_runner()
-    training = make(_choose(options.devices, runner))
+    training = replace(make(_choose(options.devices, runner)), one_by_one=False)
     plan = ReplayPlan(SweepPlan("matvec", ARTICLE_SIZES, training.devices, EFFORTS["quick"]), training)
     return carry_out(runner, partial(replay, plan), "replay", plan.cases, options.out)
 
@@ -147,12 +142,10 @@ def _sweep_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], Swee
     """Complains of whatever can be known before PyTorch is loaded; what is returned takes the devices."""
     if options.effort not in EFFORTS:
         raise PlanError(f"There is no effort {options.effort!r}; choose from {', '.join(EFFORTS)}.")
-    sizes, threads = parse_sizes(options.sizes), parse_threads(options.threads)
-    dtypes = tuple(name.strip() for name in options.dtypes.split(","))
+    sizes, ways = parse_sizes(options.sizes), _ways(options)
 
     def make(devices: tuple[str, ...]) -> SweepPlan:
-        effort = EFFORTS[options.effort]
-        return SweepPlan(options.op, sizes, devices, effort, options.seed, dtypes=dtypes, threads=threads)
+        return SweepPlan(options.op, sizes, devices, EFFORTS[options.effort], options.seed, **ways)
 
     make(("cpu",))
     check_out(options.out)
@@ -160,18 +153,37 @@ def _sweep_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], Swee
 
 
 def _training_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], TrainingPlan]:
-    names = tuple(name.strip() for name in options.models.split(",") if name.strip())
+    names, batches = tuple(_listed(options.models)), parse_batches(options.batch)
+    ways = _ways(options) if hasattr(options, "dtypes") else {}
 
     def make(devices: tuple[str, ...]) -> TrainingPlan:
         return TrainingPlan(
-            names, devices, options.epochs, options.batch, options.images, options.data, seed=options.seed
-        )
+            names, devices, options.epochs, batches, options.images, options.data, one_by_one=True, seed=options.seed,
+            **ways,
+        )  # fmt: skip
 
     make(("cpu",))
     if options.data not in SOURCES and not Path(options.data).expanduser().is_dir():
         raise PlanError(f"--data: there is no folder {options.data}; or choose from {', '.join(SOURCES)}.")
     check_out(options.out)
     return make
+
+
+def _ways(options: argparse.Namespace) -> dict[str, tuple]:
+    """The fields of ``Ways``."""
+    switch = {"off": False, "on": True}
+    if wrong := [word for word in _listed(options.compile) if word not in switch]:
+        raise PlanError(f"--compile is off, on, or off,on for both, and {wrong[0]!r} is not.")
+    return {
+        "dtypes": tuple(_listed(options.dtypes)),
+        "threads": parse_threads(options.threads),
+        "layouts": tuple(_listed(options.layouts)),
+        "compiled": tuple(switch[word] for word in _listed(options.compile)),
+    }
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _doctor(options: argparse.Namespace) -> int:

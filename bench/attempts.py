@@ -23,15 +23,18 @@ class Attempts:
         """Why nothing is tried on this device any more; empty while it works."""
         return self._lost.get(kind_of(device), "")
 
-    def fails(self, device: str | None, work: Callable[[], object]) -> str:
+    def fails(self, device: str | None, work: Callable[[], object], threads: int = 0) -> str:
         """Do the work. What the device (any of them, if None) says when it can't, as a sentence; empty if it can.
+
+        The CPU uses so many ``threads``; 0 leaves them.
 
         Memory is given back after a failure, so that one case does not starve the next.
         """
-        from bench.devices import DEVICE_ERRORS, one_line
+        from bench.devices import DEVICE_ERRORS, cpu_threads, one_line
 
         try:
-            work()
+            with cpu_threads(threads):
+                work()
             return ""
         except DEVICE_ERRORS as error:
             text = one_line(error)

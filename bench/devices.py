@@ -22,7 +22,7 @@ import torch
 
 from bench.cases import kind_of
 from bench.environment import LABELS, chip_name, is_translated, label_of
-from bench.registry import WIDTHS
+from bench.registry import FORMATS
 from bench.timing import time_block
 
 COPY_S, LARGEST_COPY = 2e-3, 256 * 2**20  # a copy that lasts so long tells a bandwidth; bytes at most
@@ -56,17 +56,17 @@ class Device:
     def __init__(self, name: str) -> None:
         self.name = kind_of(name)
         self.torch = torch.device(self.name)
-        self._module = torch.get_device_module(self.name)
+        self.module = torch.get_device_module(self.name)
 
     def synchronize(self) -> None:
         """Wait until all queued work is done (at once on the CPU)."""
-        self._module.synchronize()
+        self.module.synchronize()
 
     def seconds_by_events(self, step: Callable[[], object], calls: int) -> float | None:
         """Seconds a step by the device's own clock, from one event to another; None where it has none (the CPU)."""
-        if self.name == "cpu" or not hasattr(self._module, "Event"):
+        if self.name == "cpu" or not hasattr(self.module, "Event"):
             return None
-        start, end = (self._module.Event(enable_timing=True) for _ in range(2))
+        start, end = (self.module.Event(enable_timing=True) for _ in range(2))
         self.synchronize()
         start.record()
         for _ in range(calls):
@@ -86,23 +86,31 @@ class Device:
 
     def release_memory(self) -> None:
         """Give cached blocks back, so that one case does not starve the next."""
-        if hasattr(self._module, "empty_cache"):
-            self._module.empty_cache()
+        if hasattr(self.module, "empty_cache"):
+            self.module.empty_cache()
 
     def hardware(self) -> str:
         if self.name == "cpu":
             return chip_name()
         if self.name == "mps":
             return getattr(torch.backends.mps, "get_name", chip_name)()
-        return self._module.get_device_name()
+        return self.module.get_device_name()
+
+    def pool_bytes(self) -> int:
+        """What has been taken from the system: by this device's allocator, or by the whole process for the CPU."""
+        if self.name == "cpu":
+            return psutil.Process().memory_info().rss
+        if self.name == "mps":
+            return self.module.driver_allocated_memory()
+        return self.module.memory_reserved()
 
     def memory_bytes(self) -> int:
         """What a run may use now, in bytes."""
         if self.name == "cpu":
             return psutil.virtual_memory().available
         if self.name == "mps":
-            return self._module.recommended_max_memory() - self._module.driver_allocated_memory()
-        return self._module.mem_get_info()[0]
+            return self.module.recommended_max_memory() - self.module.driver_allocated_memory()
+        return self.module.mem_get_info()[0]
 
 
 @contextmanager
@@ -164,7 +172,7 @@ def _try(info: DeviceInfo) -> DeviceInfo:
         flops_per_s=2 * 512**3 / product,
         bytes_per_s=_copy_rate(device),
         call_s=call,
-        dtypes=tuple(name for name in WIDTHS if name not in gaps),
+        dtypes=tuple(name for name in FORMATS if name not in gaps),
         gaps=tuple(gaps.items()),
     )
 
@@ -185,7 +193,7 @@ def _copy_rate(device: Device) -> float:
 def _gaps(a: torch.Tensor) -> dict[str, str]:
     """Number formats that the device refuses, or gets wrong, with what it says."""
     found, exact = {}, a.cpu().double() @ a.cpu().double()
-    for name in WIDTHS:
+    for name in FORMATS:
         try:
             b = a.to(getattr(torch, name))
             wrong = ((b @ b).cpu().double() - exact).abs().max().item() / exact.abs().max().item()

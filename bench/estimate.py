@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bench import timing
-from bench.cases import Budget, SweepPlan, TrainingPlan
-from bench.registry import FLOAT32, NETWORKS, OPERATIONS, WIDTHS
+from bench.cases import Budget, Lane
+from bench.plans import SweepPlan, TrainingPlan
+from bench.registry import FLOAT32, NETWORKS, OPERATIONS, WIDTHS, stored
 from bench.units import count, size
 
 SHARE = 0.8  # of the free memory that a run may plan to use
 DRAW_BYTES_PER_S = 0.8e9  # making random numbers and copying them, one core
 TRAINING_EFFICIENCY = 0.25  # of a single product's rate, typical of small layers
 STEPS_WARMED_UP = 40  # before training, see training.py
+COMPILING_S = 20.0  # a network, by torch.compile; a tenth for an operation at one size
 HOST_STEP_S = 4e-4  # a training step's few dozen calls from Python, apart from the device's work
 
 
@@ -59,7 +61,7 @@ def sweep_outlook(plan: SweepPlan, devices: Mapping[str, Rates]) -> Outlook:
 
 def _places(plan: SweepPlan) -> tuple[str, ...]:
     """Where inputs lie beside those on the CPU that were drawn: once for each device and number format."""
-    kept = dict.fromkeys((lane.device, lane.dtype) for lane in plan.lanes)
+    kept = dict.fromkeys((lane.device, stored(lane.dtype)) for lane in plan.lanes)
     return tuple(device for device, dtype in kept if (device, dtype) != ("cpu", FLOAT32))
 
 
@@ -88,7 +90,8 @@ def group_seconds(plan: SweepPlan, n: int, devices: Mapping[str, Rates]) -> floa
     operation, budget = OPERATIONS[plan.operation], plan.budget
     drawn = operation.bytes_needed(n, 4) / DRAW_BYTES_PER_S
     steps = [step_seconds(operation.cost(n, WIDTHS[lane.dtype]), devices[lane.device]) for lane in plan.lanes]
-    return drawn + sum(_case_seconds(seconds, budget) for seconds in steps)
+    compiling = sum(lane.compiled for lane in plan.lanes) * COMPILING_S / 10  # an operation is quickly done
+    return drawn + compiling + sum(_case_seconds(seconds, budget) for seconds in steps)
 
 
 def step_seconds(cost, device: Rates) -> float:
@@ -124,22 +127,31 @@ class Pace:
 
 def training_outlook(plan: TrainingPlan, devices: Mapping[str, Rates]) -> Outlook:
     """Time and memory of training and inference; nothing is left out, images are small."""
-    seconds = sum(training_seconds(plan, name, devices[device]) for name in plan.networks for device in plan.devices)
+    seconds = sum(
+        training_seconds(plan, name, batch, lane, devices[lane.device])
+        for name in plan.networks
+        for batch in plan.batches
+        for lane in plan.lanes_for(name, batch)
+    )
     images = 4 * 28 * 28 * (plan.images + 10_000)
     weights = sum(4 * 4 * NETWORKS[name].parameters for name in plan.networks)
     # the ConvNet's, generously; of larger ones a tenth of a number for each operation
     largest = max(60_000, *(NETWORKS[name].forward_flops // 100 for name in plan.networks))
-    activations = 4 * largest * plan.batch
-    return Outlook(1.5 + seconds, images + (weights + activations) * len(plan.devices), {})
+    activations = 4 * largest * max(plan.batches)
+    lanes = max(len(plan.lanes_for(name, batch)) for name in plan.networks for batch in plan.batches)
+    return Outlook(1.5 + seconds, images + (weights + activations) * lanes, {})
 
 
-def training_seconds(plan: TrainingPlan, network: str, device: Rates) -> float:
-    """Warm-up, epochs, one inference pass and the test of one network on one device."""
-    flops = NETWORKS[network].forward_flops * plan.batch
+def training_seconds(plan: TrainingPlan, network: str, batch: int, lane: Lane, device: Rates) -> float:
+    """Warm-up, epochs, one inference pass and the test of one network at one batch size on one lane."""
+    flops, steps = NETWORKS[network].forward_flops * batch, -(-plan.images // batch)
     forward = HOST_STEP_S / 3 + flops / (TRAINING_EFFICIENCY * device.flops_per_s)
     step = HOST_STEP_S + 20 * device.call_s + 3 * forward
-    passes = plan.epochs * plan.steps_per_epoch * step + plan.steps_per_epoch * forward
-    return passes + STEPS_WARMED_UP * (step + forward) + 10_000 / plan.batch * forward
+    passes = plan.epochs * steps * step + steps * forward
+    extras = (
+        (COMPILING_S if lane.compiled else 0.0) + len(plan.cases_of(network, batch, lane)) - 2
+    )  # single images: 1 s
+    return extras + passes + STEPS_WARMED_UP * (step + forward) + 10_000 / batch * forward
 
 
 def describe(outlook: Outlook) -> str:

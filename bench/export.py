@@ -44,11 +44,11 @@ def to_entry(outcome: Outcome) -> dict[str, object]:
 
 
 COLUMNS = (
-    "workload", "size", "device", "dtype", "threads", "hardware", "status", "median_s", "ci95_low_s", "ci95_high_s",
-    "noise", "speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high", "items_per_s", "flop_per_s", "bytes_per_s",
-    "dispatch_s", "events_s", "article_clock_s", "relative_error",
-    "first_call_s", "samples", "rounds", "calls_per_sample", "disturbed_blocks", "images", "epochs",
-    "total_s", "train_loss", "test_accuracy", "reason", "torch", "chip", "captured_at",
+    "workload", "size", "device", "dtype", "threads", "layout", "compiled", "hardware", "status", "median_s",
+    "ci95_low_s", "ci95_high_s", "noise", "speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high", "items_per_s",
+    "flop_per_s", "bytes_per_s", "dispatch_s", "events_s", "article_clock_s", "relative_error", "first_call_s",
+    "samples", "rounds", "calls_per_sample", "disturbed_blocks", "images", "epochs", "total_s", "train_loss",
+    "test_accuracy", "energy_j_per_epoch", "memory_bytes", "pool_bytes", "reason", "torch", "chip", "captured_at",
 )  # fmt: skip
 
 
@@ -89,12 +89,15 @@ def _row(run: Run, outcome: Outcome) -> dict[str, object]:
         row["events_s"] = median(outcome.events_s)
     if outcome.check:
         row["relative_error"] = outcome.check.error
+    if outcome.memory:
+        row |= {"memory_bytes": outcome.memory.used_bytes, "pool_bytes": outcome.memory.pool_bytes}
     if speedup:
         row |= dict(zip(("speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high"), speedup, strict=True))
     if learning:
         row |= {
             "images": learning.images, "epochs": len(learning.epochs_s), "total_s": sum(learning.epochs_s),
             "train_loss": learning.train_loss, "test_accuracy": learning.test_accuracy,
+            "energy_j_per_epoch": sum(energy) / len(energy) if (energy := learning.energy_j) else None,
         }  # fmt: skip
     return row
 

@@ -1,4 +1,4 @@
-"""One network on one device: its single steps. Nothing here reads a clock except to take phases apart."""
+"""One network on one lane: its single steps. Nothing here reads a clock except to take phases apart."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bench import timing
-from bench.cases import TrainingPlan
+from bench.cases import Lane
+from bench.compiling import autocast, compiled
 from bench.datasets import ImageSet
-from bench.registry import Network
+from bench.plans import TrainingPlan
+from bench.registry import CHANNELS_LAST, Network, computed, stored
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 Lap = Callable[[str], None]  # ends the stretch it names
 PHASES = ("loading", "copy", "forward", "backward", "optimiser")  # of a training step; inference has the first three
 EVALUATION_BATCH = 1000
+SCALE = 2.0**12  # of a loss in float16 at first
 
 
 def initial_weights(network: Network, seed: int) -> dict[str, Tensor]:
@@ -37,7 +40,7 @@ def order(plan: TrainingPlan, epoch: int) -> Tensor:
 
 
 class Learner:
-    """A network with its optimiser on a device."""
+    """A network with its optimiser on a device, computing as a lane says."""
 
     def __init__(
         self,
@@ -46,15 +49,23 @@ class Learner:
         images: ImageSet,
         plan: TrainingPlan,
         weights: dict[str, Tensor],
+        lane: Lane,
     ) -> None:
         import torch
 
-        self.device, self._images = device, images
+        self.device, self.lane, self._images = device, lane, images
+        last = lane.layout == CHANNELS_LAST
+        self._layout = torch.channels_last if last else torch.contiguous_format
+        self._dtype = getattr(torch, stored(lane.dtype))
         self.net = network.make()
         self.net.load_state_dict(weights)
-        self.net.to(device.torch).train()
+        self.net.to(device.torch, self._dtype, memory_format=self._layout if last else torch.preserve_format).train()
+        self._call = compiled(self.net) if lane.compiled else self.net
         self.learning_rate = plan.learning_rate
         self._optimizer = torch.optim.Adam(self.net.parameters(), lr=plan.learning_rate)
+        # products in float16 need their small gradients scaled up; elsewhere this changes nothing
+        scaled = lane.dtype != stored(lane.dtype) and computed(lane.dtype) == "float16"
+        self._scaler = torch.amp.GradScaler(device.name, init_scale=SCALE, enabled=scaled)
 
     def step(self, index: Tensor, lap: Lap | None = None) -> Tensor:
         """One training step on the images of ``index``; the mean loss, still on the device."""
@@ -62,13 +73,14 @@ class Learner:
 
         x, y = self.batch(index, lap)
         self._optimizer.zero_grad(set_to_none=True)
-        loss = cross_entropy(self.net(x), y)
+        loss = cross_entropy(self.answer(x), y)
         if lap:
             lap("forward")
-        loss.backward()
+        self._scaler.scale(loss).backward()
         if lap:
             lap("backward")
-        self._optimizer.step()
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
         if lap:
             lap("optimiser")
         return loss.detach()
@@ -87,10 +99,16 @@ class Learner:
 
         with torch.inference_mode():
             x, _ = self.batch(index, lap)
-            out = self.net(x)
+            out = self.answer(x)
             if lap:
                 lap("forward")
             return out
+
+    def answer(self, x: Tensor, call: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+        """The network's answers as they come out of it, in float32 at least: a loss in fewer digits tells nothing."""
+        with autocast(self.device.name, self.lane.dtype):
+            out = (call or self._call)(x)
+        return out if out.dtype.itemsize >= 4 else out.float()
 
     def infer_all(self, batches: Sequence[Tensor]) -> None:
         for index in batches:
@@ -130,7 +148,8 @@ class Learner:
         with torch.inference_mode():
             for x, labels in pairs:
                 check()
-                right += (self.net(x.to(self.device.torch)).argmax(1).cpu() == labels).sum().item()
+                answers = self.answer(self._placed(x), self.net)  # not compiled for one pass
+                right += (answers.argmax(1).cpu() == labels).sum().item()
         return right / len(images.test_y)
 
     def batch(self, index: Tensor, lap: Lap | None = None) -> tuple[Tensor, Tensor]:
@@ -138,7 +157,12 @@ class Learner:
         x, y = self._images.train_x[index], self._images.train_y[index]
         if lap:
             lap("loading")
-        x, y = x.to(self.device.torch), y.to(self.device.torch)
+        x, y = self._placed(x), y.to(self.device.torch)
         if lap:
             lap("copy")
         return x, y
+
+    def _placed(self, x: Tensor) -> Tensor:
+        """Images on the device, in the lane's format and layout."""
+        x = x.to(self.device.torch)
+        return x.to(self._dtype, memory_format=self._layout)  # nothing, on the usual lane

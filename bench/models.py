@@ -31,6 +31,7 @@ def mlp():
     title="ConvNet",
     parameters=421_642,
     forward_flops=2 * (28 * 28 * 32 * 9 + 14 * 14 * 64 * 32 * 9 + 3136 * 128 + 128 * 10),
+    images=True,
 )
 def convnet():
     """Two 3 × 3 convolutions with pooling, two linear layers; no ReLU after the first convolution."""
@@ -50,6 +51,7 @@ def convnet():
     forward_flops=2 * (14 * 14 * 64 * 49 + 4 * 7 * 7 * 64 * 64 * 9 + 512 * 10)
     + 3 * 2**24,  # stem, stage 1, head, others
     smallest_batch=2,
+    images=True,
 )
 def resnet18():
     """torchvision's, with one channel in and ten classes out."""

@@ -133,6 +133,7 @@ def layernorm(draw, m):
     terms=lambda m: 27,
     picked=(2,),
     choice=lambda pick, image, weight: _convolved_rows(pick[0], image, weight),
+    images=True,
 )
 def conv2d(draw, m):
     """One image of (3, m, m) to (16, m, m), with zeros around it."""

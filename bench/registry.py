@@ -17,8 +17,12 @@ if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
 Step = Callable[[], "Tensor"]  # one unit of work on tensors already in place
 Draw = Callable[..., "Tensor"]  # draw(*shape): uniform random numbers on the CPU, from the run's seed
 
-WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}  # bytes a number, by PyTorch's name
-FLOAT32 = "float32"
+FLOAT32, AUTOCAST = "float32", "autocast-"
+FORMATS = ("float64", "float32", "float16", "bfloat16")  # by PyTorch's names
+# Bytes a number, as it lies in memory. With autocast that is float32, and products are computed in the shorter format.
+WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "autocast-float16": 4, "autocast-bfloat16": 4}
+CONTIGUOUS, CHANNELS_LAST = "contiguous", "channels_last"
+LAYOUTS = (CONTIGUOUS, CHANNELS_LAST)  # of images in memory
 ARTICLE_SIZES = (100, 300, 500, 750, 1000, 1500, 2000, 2500, 3000)
 
 
@@ -53,6 +57,7 @@ class Operation:
     picked: tuple[int, ...] = ()  # dimensions of the output, ``size`` long, of which verification takes a choice
     part: Callable[..., tuple[Tensor, ...]] | None = None  # part(pick, *inputs): inputs that give just that choice
     choice: Callable[..., Tensor] | None = None  # choice(pick, *inputs): the choice itself, where parts don't give it
+    images: bool = False  # its inputs of four dimensions are images, whose channels may lie last in memory
 
     def bytes_needed(self, size: int, width: int) -> int:
         """Bytes of all inputs and outputs of one step, on one device."""
@@ -69,10 +74,21 @@ class Network:
     parameters: int
     forward_flops: int  # per image
     smallest_batch: int = 1  # batch normalisation cannot train on a single image
+    images: bool = False  # it convolves, so that the order of channels in memory matters
 
 
 OPERATIONS: dict[str, Operation] = {}
 NETWORKS: dict[str, Network] = {}
+
+
+def stored(dtype: str) -> str:
+    """The format in which numbers lie in memory: "float32" for "autocast-bfloat16"."""
+    return FLOAT32 if dtype.startswith(AUTOCAST) else dtype
+
+
+def computed(dtype: str) -> str:
+    """The format in which products are computed: "bfloat16" for "autocast-bfloat16"."""
+    return dtype.removeprefix(AUTOCAST)
 
 
 def operation(name: str, **contract):

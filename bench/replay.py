@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 
 from bench import stats, timing
 from bench.attempts import Attempts
-from bench.cases import Case, ReplayPlan, TrainingPlan
+from bench.cases import Case
+from bench.contest import judge_spread
 from bench.datasets import ImageSet, load
+from bench.plans import ReplayPlan, TrainingPlan
 from bench.registry import NETWORKS, Cost
 from bench.results import NOISY, Failure, Learning, Measurement, Outcome, Run
 from bench.sweep import measure
-from bench.training import judge_spread
 from bench.units import significant
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ class _Trainings:
     ) -> None:  # fmt: skip
         self._plan, self._network, self._images = plan, NETWORKS[name], images
         self._devices, self._control, self._attempts = devices, control, attempts
+        self._batch = plan.batches[0]
+        self._batches = plan.epochs * -(-plan.images // self._batch)
 
     def outcomes(self) -> Iterator[Outcome]:
         import torch
@@ -123,10 +126,10 @@ class _Trainings:
         torch.manual_seed(self._plan.seed)
         net = self._network.make()
         pairs = TensorDataset(self._images.train_x, self._images.train_y)
-        loader = DataLoader(pairs, batch_size=self._plan.batch, shuffle=True)
+        loader = DataLoader(pairs, batch_size=self._batch, shuffle=True)
         for name, device in self._devices.items():
             for mode, work in (("train", self._train), ("infer", self._infer)):
-                case = Case(f"{self._network.name}/{mode}", self._plan.batch, name)
+                case = Case(f"{self._network.name}/{mode}", self._batch, name)
                 done: list[Outcome] = []
 
                 def attempt(case=case, device=device, work=work, done=done) -> None:
@@ -174,12 +177,12 @@ class _Trainings:
 
         with self._control.timed():
             wall, article = timing.time_both(everything, device.synchronize)
-        return [wall / (self._plan.images / self._plan.batch)], wall, article
+        return [wall / (self._plan.images / self._batch)], wall, article
 
     def _measurement(self, case: Case, walls: list[float], total: float, article: float) -> Measurement:
-        steps = self._plan.epochs * self._plan.images / self._plan.batch
+        steps = self._plan.epochs * self._plan.images / self._batch
         passes = 3 if case.workload.endswith("train") else 1
-        network, batch = self._network, self._plan.batch
+        network, batch = self._network, self._batch
         cost = Cost(passes * network.forward_flops * batch, 4 * (network.parameters + batch * 28 * 28), batch)
         learning = Learning(self._plan.images, self._images.label, (total,), {})
         status, reason = judge_spread(walls)
@@ -192,7 +195,7 @@ class _Trainings:
 
     def _say(self, case: Case, batches: int) -> None:
         if batches % 20 == 1:
-            total = self._plan.epochs * self._plan.steps_per_epoch
+            total = self._batches
             position = self._plan.cases.index(case) / len(self._plan.cases)
             done = 0.2 + 0.8 * (position + batches / total / len(self._plan.cases))
             self._control.publish(current=case, stage=f"batch {batches} of {total}", done=min(done, 1.0), left_s=None)

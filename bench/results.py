@@ -11,7 +11,8 @@ import numpy as np
 from bench import stats
 from bench.cases import Case, Lane
 from bench.environment import Environment
-from bench.registry import Cost
+from bench.registry import NETWORKS, Cost
+from bench.units import count
 
 REFERENCE = "cpu"  # speed-ups are against it
 BUSY, DOUBTFUL = 0.1, 0.25  # noise above which to doubt the machine, and the number
@@ -43,6 +44,16 @@ class Learning:
     losses: tuple[tuple[int, float], ...] = ()  # (images seen so far, mean loss since the last entry)
     train_loss: float | None = None  # mean over the last epoch
     test_accuracy: float | None = None  # fraction of the test images
+    energy_j: tuple[float, ...] = ()  # joules of each epoch that was long enough to tell, an estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a step held at most, bytes."""
+
+    used_bytes: int  # its tensors, weights and inputs among them
+    pool_bytes: int  # taken from the system: by the device's allocator, or by the whole process for the CPU
+    basis: str  # how the first was found, in words
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,7 @@ class Measurement:
     check: Check | None = None
     flags: tuple[str, ...] = ()  # further doubts, a sentence each
     learning: Learning | None = None
+    memory: Memory | None = None  # None where it was not looked at
 
     @property
     def believed(self) -> bool:
@@ -164,6 +176,16 @@ class Run:
     def name(self, lane: Lane) -> str:
         """For people: "CPU", or "CPU · float16 · 1 thread"."""
         return " · ".join([self.label(lane.device), *lane.settings])
+
+    def what(self, case: Case) -> str:
+        """A case without its lane, for people: "1 500", or "ConvNet training", with the batch where it matters."""
+        network, slash, mode = case.workload.partition("/")
+        if not slash:
+            return count(case.size)
+        batches = {outcome.case.size for outcome in self.outcomes if outcome.case.workload.endswith("/train")}
+        batch = "" if batches <= {case.size} else " of one image" if case.size == 1 else f", batch {count(case.size)}"
+        title = NETWORKS[network].title if network in NETWORKS else network
+        return f"{title} {'training' if mode == 'train' else 'inference'}{batch}"
 
     @property
     def emulated(self) -> bool:

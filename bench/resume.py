@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
-from bench.cases import Case, PlanError, SweepPlan, TrainingPlan, kind_of
+from bench.cases import Case, PlanError, kind_of
 from bench.datasets import SOURCES
+from bench.plans import SweepPlan, TrainingPlan
 from bench.results import Run
 from bench.runner import Job
 from bench.sweep import measure
@@ -47,6 +48,8 @@ def plan_of(run: Run) -> SweepPlan | TrainingPlan:
     settings = dict(run.settings)
     if run.kind == "training":
         settings["data"] = settings.get("source")
+        if "batch" in settings:  # of a run before there could be several
+            settings["batches"] = [settings["batch"]]
         if settings["data"] not in SOURCES:
             raise PlanError("Its images came from a folder, which is not kept with a run; start it again.")
     return _read(TrainingPlan if run.kind == "training" else SweepPlan, settings)

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.cases import MOST_THREADS
 from bench.environment import Environment
-from bench.registry import NETWORKS, OPERATIONS, WIDTHS
+from bench.registry import LAYOUTS, NETWORKS, OPERATIONS, WIDTHS
 from bench.results import (
     CONVERGED,
     FAILED,
@@ -105,9 +105,8 @@ def from_entry(entry: dict, where: str) -> Outcome:
     _need(1 <= case.size <= LARGEST, f"{where}.case.size", "must be at least 1")
     _need(DEVICE.fullmatch(case.device), f"{where}.case.device", 'must be a device such as "cpu"')
     _need(_known(case.workload), f"{where}.case.workload", "is not one that this version knows: update the program")
-    _need(
-        case.dtype in WIDTHS and 0 <= case.threads <= MOST_THREADS, f"{where}.case", "has an unknown dtype or threads"
-    )
+    known = case.dtype in WIDTHS and case.layout in LAYOUTS and 0 <= case.threads <= MOST_THREADS
+    _need(known, f"{where}.case", "has an unknown dtype, layout or number of threads")
     if isinstance(outcome, Measurement):
         _check_measurement(outcome, where)
     return outcome
@@ -131,7 +130,11 @@ def _check_measurement(m: Measurement, where: str) -> None:
     need(1 <= m.cost.bytes_moved <= LARGEST and 1 <= m.cost.items <= LARGEST, "cost", "must be at least 1")
     need(m.check is None or m.check.verdict in VERDICTS, "check.verdict", f"must be one of {', '.join(VERDICTS)}")
     need((m.learning is not None) == ("/" in m.case.workload), "learning", "belongs to networks, and to them alone")
+    if m.memory is not None:
+        held = m.memory.used_bytes, m.memory.pool_bytes
+        need(0 <= min(held) <= max(held) <= LARGEST, "memory", "must be counts of bytes")
     if m.learning is not None:
+        need(_all_seconds(m.learning.energy_j, 0.0), "learning.energy_j", "must hold joules")
         need(1 <= m.learning.images <= LARGEST, "learning.images", "must be at least 1")
         need(m.learning.epochs_s and _all_seconds(m.learning.epochs_s), "learning.epochs_s", "must hold times above 0")
         phases = m.learning.phases_s.values()

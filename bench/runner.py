@@ -42,10 +42,9 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How the training of one network on one device has gone so far; all lists grow together."""
+    """How one training has gone so far; all lists grow together."""
 
-    network: str
-    device: str
+    case: Case
     images: tuple[int, ...] = ()  # seen so far
     losses: tuple[float, ...] = ()  # mean since the last entry
     seconds: tuple[float, ...] = ()  # of training so far
@@ -60,7 +59,7 @@ def curves_of(run: Run) -> tuple[Curve, ...]:
         images, losses = zip(*m.learning.losses, strict=True)
         total = sum(m.learning.epochs_s)
         seconds = tuple(total * n / images[-1] for n in images)
-        found.append(Curve(m.case.workload.partition("/")[0], m.case.device, images, losses, seconds))
+        found.append(Curve(m.case, images, losses, seconds))
     return tuple(found)
 
 

@@ -22,6 +22,7 @@ from bench.results import (
     WRONG,
     Check,
     Measurement,
+    Memory,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Subject:
     calls: int
     outline: Outline  # of its answer
     check: Check | None = None
+    memory: Memory | None = None
     flags: list[str] = field(default_factory=list)
     blocks: list[list[timing.Block]] = field(default_factory=list)  # round by round
     events_s: list[float] = field(default_factory=list)
@@ -139,7 +141,7 @@ class Subject:
             rounds=tuple(map(len, rounds)),
             dispatch_s=tuple(block.dispatch_per_step for block in blocks),
             events_s=tuple(self.events_s),
-            disturbed=self.disturbed, check=self.check, flags=(*self.flags, *filter(None, doubts)),
+            disturbed=self.disturbed, check=self.check, flags=(*self.flags, *filter(None, doubts)), memory=self.memory,
         )  # fmt: skip
 
 

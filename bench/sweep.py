@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bench import guards, timing
 from bench.attempts import Attempts
-from bench.cases import Case, SweepPlan, kind_of
+from bench.cases import Case, kind_of
+from bench.compiling import autocast, compiled, forget_compiled, surely_compiled
 from bench.environment import capture_environment
 from bench.estimate import Pace, group_seconds, sweep_outlook
-from bench.registry import OPERATIONS, WIDTHS
+from bench.memory import peak_memory
+from bench.plans import SweepPlan
+from bench.registry import CHANNELS_LAST, OPERATIONS, WIDTHS, stored
 from bench.results import Failure, Outcome, Run
 from bench.runner import GrowingRun
 from bench.subject import Subject
@@ -87,6 +91,7 @@ class _Group:
             self._attempt(subject.case, lambda s=subject: self._conclude(s))
             del subject
         self._judges.clear()
+        forget_compiled()
         self._attempts.release()
 
     def _prepare(self) -> list[Subject]:
@@ -101,7 +106,8 @@ class _Group:
         def build() -> None:
             function, inputs = self._operation.build(draw_from(self._plan.seed), self._n)
             for dtype in self._plan.dtypes:
-                cast = tuple(t.to(getattr(torch, dtype)) if t.is_floating_point() else t for t in inputs)
+                wanted = getattr(torch, stored(dtype))
+                cast = tuple(t.to(wanted) if t.is_floating_point() else t for t in inputs)
                 self._judges[dtype] = Judge(self._operation, self._n, function, cast, dtype)
                 built.append((dtype, (function, cast)))
 
@@ -118,12 +124,18 @@ class _Group:
         return subjects
 
     def _subject(self, case: Case, function, inputs: tuple[Tensor, ...]) -> Subject:
+        import torch
+
         from bench.devices import fallback_flags
         from bench.verify import Outline
 
         device = self._devices[case.device]
-        self._say(case, "first call and warm-up")
+        self._say(case, f"{'compiling, ' if case.compiled else ''}first call and warm-up")
         answers: list[Tensor] = []
+        if case.layout == CHANNELS_LAST:
+            inputs = tuple(t.to(memory_format=torch.channels_last) if t.dim() == 4 else t for t in inputs)
+        if case.compiled:
+            function = compiled(function)
         if self._operation.inputs_on == "host":
             step = partial(function, *inputs, device=device.torch)
         else:
@@ -131,7 +143,7 @@ class _Group:
 
         sync, budget, calls = device.synchronize, self._budget, 1
         with self._control.timed():
-            with fallback_flags() as flags:
+            with surely_compiled(case.compiled), fallback_flags() as flags:
                 first = timing.time_block(lambda: answers.append(step()), sync)
             outline = Outline.of(answers.pop())
             if first.seconds < budget.limit_s / 4:
@@ -141,6 +153,8 @@ class _Group:
         subject = Subject(case, device, step, cost, first.per_step, calls, outline, flags=flags)
         self._control.check()
         subject.check = self._judges[case.dtype].check(step, subject.outline)
+        if first.seconds < budget.limit_s / 4:
+            subject.memory = peak_memory(device, step)
         return subject
 
     def _visit(self, subject: Subject, number: int) -> None:
@@ -158,13 +172,12 @@ class _Group:
 
     def _attempt(self, case: Case | None, work: Callable[[], object]) -> bool:
         """Do the work; what the device cannot do becomes a failure of the case (of every case, if None)."""
-        from bench.devices import cpu_threads
 
-        def with_threads() -> None:
-            with cpu_threads(case.threads if case else 0):
+        def as_the_case_says() -> None:
+            with autocast(kind_of(case.device), case.dtype) if case else nullcontext():
                 work()
 
-        error = self._attempts.fails(case and case.device, with_threads)
+        error = self._attempts.fails(case and case.device, as_the_case_says, case.threads if case else 0)
         if error:
             for one in self._plan.group(self._n) if case is None else (case,):
                 self._finish(Failure(one, error))

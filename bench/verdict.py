@@ -11,8 +11,8 @@ from bench.analysis import Portrait
 from bench.cases import SUSTAINED, Lane
 from bench.fit import Crossing
 from bench.guards import Roof
-from bench.registry import NETWORKS, OPERATIONS
-from bench.results import BUSY, CONVERGED, NOISY, REFERENCE, TIMED_OUT, UNVERIFIED, Measurement, Run
+from bench.registry import OPERATIONS
+from bench.results import BUSY, CONVERGED, NOISY, TIMED_OUT, UNVERIFIED, Measurement, Run
 from bench.units import count, duration, listed, si, significant, times
 
 FASTER, SLOWER, OPEN = "faster", "slower", "open"
@@ -38,8 +38,7 @@ def of_sweep(run: Run, portraits: Mapping[Lane, Portrait] | None = None) -> list
     portraits = analysis.portraits(run) if portraits is None else portraits
     axis = OPERATIONS[str(run.settings["operation"])].axis
     sentences = []
-    reference = run.name(run.reference_lane)
-    other = "the CPU" if reference == "CPU" else reference
+    other = _the(run, run.reference_lane)
     for lane in run.lanes:
         points = sorted(
             ((m.case.size, s) for m in run.measurements if m.case.lane == lane and (s := run.speedup(m))),
@@ -157,24 +156,31 @@ def noise_band(run: Run) -> float:
 
 
 def of_training(run: Run) -> list[str]:
-    """A sentence for each network and accelerator."""
+    """A sentence for each training on each lane but the reference; and one for single images."""
     sentences = []
+    other = _the(run, run.reference_lane)
     for m in run.measurements:
-        network, _, mode = m.case.workload.partition("/")
         reference, speedup = run.reference_of(m), run.speedup(m)
-        if mode != "train" or not reference or not speedup or m.case.device == REFERENCE:
+        single = m.case.workload.endswith("/infer") and m.case.size == 1
+        if not (m.case.workload.endswith("/train") or single) or not reference or not speedup:
             continue
-        here, there = _seconds(m), _seconds(reference)
-        spent = _longest_phase(m, label := run.label(m.case.device))
-        what, verdict = f"Training {NETWORKS[network].title}", judge(speedup)
+        label, verdict = run.name(m.case.lane), judge(speedup)
+        here, there = (_latency(m), _latency(reference)) if single else (_epoch(m), _epoch(reference))
+        unit = "" if single else " an epoch"
         if verdict == FASTER:
-            told = f"{label} is {times(speedup)} as fast as the CPU ({here} against {there} an epoch)"
+            told = f"{label} is {times(speedup)} as fast as {other} ({here} against {there}{unit})"
         elif verdict == SLOWER:
-            told = f"the CPU is {times(_inverse(speedup))} as fast as {label} ({there} against {here} an epoch)"
+            told = f"{other} is {times(_inverse(speedup))} as fast as {label} ({there} against {here}{unit})"
         else:
-            told = f"{label} and the CPU can't be told apart ({here} against {there} an epoch)"
-        sentences.append(f"{what}: {told}.{spent}")
+            told = f"{label} and {other} can't be told apart ({here} against {there}{unit})"
+        sentences.append(f"{run.what(m.case)}: {told}.{'' if single else _longest_phase(m, label)}")
     return sentences
+
+
+def _the(run: Run, lane: Lane) -> str:
+    """A lane within a sentence: "the CPU"."""
+    name = run.name(lane)
+    return "the CPU" if name == "CPU" else name
 
 
 def _longest_phase(m: Measurement, label: str) -> str:
@@ -195,10 +201,8 @@ def doubts(run: Run) -> list[str]:
         if not m.believed:
             struck.setdefault((run.name(m.case.lane), m.reason), []).append(m)
     for (lane, reason), some in struck.items():
-        where = (
-            f"{listed([_what(m) for m in some], MOST_NAMED)} on {lane} {'is' if len(some) == 1 else 'are'} struck out"
-        )
-        lines.append(f"{where}: {reason[:1].lower()}{reason[1:]}")
+        names, verb = listed([run.what(m.case) for m in some], MOST_NAMED), "is" if len(some) == 1 else "are"
+        lines.append(f"{names} on {lane} {verb} struck out: {reason[:1].lower()}{reason[1:]}")
     total = len(run.outcomes)
     kinds = ((UNVERIFIED, "too large to be checked"), (NOISY, "noisy"), (TIMED_OUT, "cut short by the time limit"))
     for status, what in kinds:
@@ -221,15 +225,14 @@ def doubts(run: Run) -> list[str]:
 
 
 def _name(run: Run, m: Measurement) -> str:
-    return f"{_what(m)} on {run.name(m.case.lane)}"
+    return f"{run.what(m.case)} on {run.name(m.case.lane)}"
 
 
-def _what(m: Measurement) -> str:
-    """The size of an operation, or the name of a network's work."""
-    return count(m.case.size) if m.learning is None else m.case.workload
+def _latency(m: Measurement) -> str:
+    return si(m.median_s.value, "s")
 
 
-def _seconds(m: Measurement) -> str:
+def _epoch(m: Measurement) -> str:
     epochs = m.learning.epochs_s
     return f"{significant(sum(epochs) / len(epochs))} s"
 

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench.registry import Network, Operation
+from bench.compiling import autocast
+from bench.registry import FLOAT32, Network, Operation, computed, stored
 from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
 from bench.units import significant
 
@@ -40,6 +41,7 @@ SCALE_LIMIT = 5e-3  # of a loss, or of a gradient along itself: rounding average
 SCATTER_LIMIT = {"cuda": 5e-2}  # of a gradient across itself: cuDNN's convolutions use TF32 unless told otherwise
 MANY = 4.0  # times the error of the CPU's float32: different orders of summing differ by no more
 LARGEST_LIMIT = {"along": 8e-3, "across": 5e-2}  # however far off that is
+FEW = {"along": 32.0, "across": 128.0}  # units of roundoff instead, where a format has so few digits that this is more
 REDUCED_LIMIT = 5e-3  # of the same anywhere else, and of answers
 NAN_ELEMENTS = 2**21  # of memory filled with NaN before an answer is checked, together
 FINITE_ON_CPU = 2**24  # elements; a larger output is tested for NaN where it lies, copying would take too long
@@ -116,7 +118,7 @@ class Judge:
         error = ((out.cpu().double() - self._exact).abs() / self._scale.clamp_min(1e-300)).max().item()
         if error <= self.limit:
             return Check(RIGHT, error, self.limit)
-        if error <= self.limit + max(2 * REDUCED_ROUNDOFF, 4 * ROUNDOFF[self._dtype]):
+        if error <= self.limit + max(2 * REDUCED_ROUNDOFF, 4 * ROUNDOFF[computed(self._dtype)]):
             return Check(REDUCED, error, self.limit, f"Computed with reduced precision (off by {_part(error)}).")
         return Check(WRONG, error, self.limit, f"Its result differs from the reference by {_part(error)}.")
 
@@ -127,9 +129,10 @@ class Judge:
         Sums of formats shorter than float32 are expected to be made in float32, and rounded once at the end; the
         reference of float64 is as long as what it judges, and may be as far off.
         """
-        own = ROUNDOFF[self._dtype]
+        own = ROUNDOFF[computed(self._dtype)]
         summing = 2 * own if self._dtype == "float64" else ROUNDOFF["float32"]
-        return LAMBDA * math.sqrt(self._terms) * summing + 2 * own
+        rounded = 2 * own if computed(self._dtype) != self._dtype else 0.0  # autocast rounds both factors
+        return LAMBDA * math.sqrt(self._terms) * summing + 2 * own + rounded
 
 
 def check_step(network: Network, learner: Learner, index: Tensor, fresh: bool) -> Check:
@@ -167,20 +170,22 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
     the weights moved to is compared only if the optimiser is ``fresh``, since its memory of earlier steps is the
     device's own; that they moved, always. The step changes the learner.
     """
-    import torch
 
     before = {name: tensor.detach().cpu().clone() for name, tensor in learner.net.state_dict().items()}
     x, y = (tensor.cpu() for tensor in learner.batch(index))
-    exact = _reference(network, before, x, y, torch.float64)
-    yardstick = _errors(_reference(network, before, x, y, torch.float32), exact)
+    exact = _reference(network, before, x, y, "float64")
+    dtype = learner.lane.dtype
+    unit = ROUNDOFF[computed(dtype)]  # formats of few digits are allowed more, and their yardstick shows how much
+    yardstick = _errors(_reference(network, before, x, y, FLOAT32 if dtype == "float64" else dtype), exact, unit)
     loss = learner.step(index).cpu().double()
     got = loss, {name: p.grad.cpu().double() for name, p in learner.net.named_parameters()}
     limits = {"along": SCALE_LIMIT, "across": SCATTER_LIMIT.get(learner.device.name, REDUCED_LIMIT)}
+    most = {kind: max(largest, FEW[kind] * unit) for kind, largest in LARGEST_LIMIT.items()}
     found = []  # (error over its limit, error, limit, what)
-    errors = _errors(got, exact)
+    errors = _errors(got, exact, unit)
     sizes = {f"gradient of {name}": gradient.numel() for name, gradient in exact[1].items()}
     for (what, kind), error in errors.items():
-        limit = max(limits[kind], min(MANY * yardstick[what, kind], LARGEST_LIMIT[kind]))
+        limit = max(limits[kind], min(MANY * yardstick[what, kind], most[kind]))
         if kind == "along" and what in sizes:  # scatter of d numbers has a part along any direction, its size over √d
             limit = max(limit, min(3 / math.sqrt(sizes[what]), 0.9) * errors[what, "across"])
         found.append((error / limit if math.isfinite(error) else math.inf, error, limit, what))
@@ -188,11 +193,15 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
     if share > 1:
         return Check(WRONG, _number(error), limit, f"Its {what} differs from the reference by {_part(error)}.")
     norms = {name: gradient.norm().item() for name, gradient in exact[1].items()}
+    spacing = 2 * ROUNDOFF[stored(dtype)]
     moved = [
-        _move_error(p, before[name].double(), exact[1][name], learner.learning_rate, fresh)
+        _move_error(p, before[name].double(), got[1][name], learner.learning_rate, fresh, spacing)
         for name, p in learner.net.named_parameters()
         if norms[name] > 1e-3 * math.hypot(*norms.values())
     ]
+    if not all(map(math.isfinite, moved)):
+        text = "Its weights are no numbers any more after a step; some formats are too short for this optimiser."
+        return Check(WRONG, None, UPDATE_LIMIT, text)
     if max(moved) > UPDATE_LIMIT:
         return Check(WRONG, max(moved), UPDATE_LIMIT, "Its weights did not move as the optimiser should move them.")
     error, what = max((error, what) for _, error, _, what in found)
@@ -221,19 +230,26 @@ def _reference(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor,
     """Loss and gradients by name, computed on the CPU in ``dtype``, given in float64."""
     import torch
 
-    net = network.make().to(dtype).train()
+    kind = getattr(torch, stored(dtype))
+    net = network.make().to(kind).train()
     net.load_state_dict(state)
-    loss = torch.nn.functional.cross_entropy(net(x.to(dtype)), y)
+    with autocast("cpu", dtype):
+        answers = net(x.to(kind))
+    loss = torch.nn.functional.cross_entropy(answers if answers.dtype.itemsize >= 4 else answers.float(), y)
     loss.backward()
     return loss.detach().double(), {name: p.grad.double() for name, p in net.named_parameters()}
 
 
-def _errors(got: tuple[Tensor, dict], exact: tuple[Tensor, dict]) -> dict[tuple[str, str], float]:
-    """Relative errors of the loss and of each gradient, "along" the right one and "across" it."""
+def _errors(got: tuple[Tensor, dict], exact: tuple[Tensor, dict], unit: float) -> dict[tuple[str, str], float]:
+    """Relative errors of the loss and of each gradient, "along" the right one and "across" it.
+
+    A gradient that is nothing beside all of them (of a bias before batch normalisation) is rounding alone; ``unit`` is
+    the roundoff of what is computed in.
+    """
     errors = {("loss", "along"): ((got[0] - exact[0]).abs() / exact[0].abs()).item()}
     total = math.hypot(*(gradient.norm().item() for gradient in exact[1].values()))
     for name, right in exact[1].items():
-        wrong, size = got[1][name] - right, right.norm().item() + 1e-3 * total
+        wrong, size = got[1][name] - right, right.norm().item() + max(1e-3, 4 * unit) * total
         errors[f"gradient of {name}", "along"] = abs((wrong * right).sum().item()) / size**2
         errors[f"gradient of {name}", "across"] = wrong.norm().item() / size
     return errors
@@ -245,11 +261,13 @@ def check_answers(network: Network, learner: Learner, index: Tensor) -> Check:
     reference.load_state_dict({name: tensor.cpu().double() for name, tensor in learner.net.state_dict().items()})
     exact = reference(learner.batch(index)[0].cpu().double()).detach()
     error = ((learner.infer(index).cpu().double() - exact).abs().max() / exact.abs().max()).item()
-    if not math.isfinite(error) or error > REDUCED_LIMIT:
-        return Check(WRONG, _number(error), LOSS_LIMIT, f"Its answers differ from the reference by {_part(error)}.")
-    if error > LOSS_LIMIT:
-        return Check(REDUCED, error, LOSS_LIMIT, f"Computed with reduced precision (off by {_part(error)}).")
-    return Check(RIGHT, error, LOSS_LIMIT)
+    unit = ROUNDOFF[computed(learner.lane.dtype)]
+    limit = max(LOSS_LIMIT, 8 * unit)
+    if not math.isfinite(error) or error > max(REDUCED_LIMIT, 4 * limit):
+        return Check(WRONG, _number(error), limit, f"Its answers differ from the reference by {_part(error)}.")
+    if error > limit:
+        return Check(REDUCED, error, limit, f"Computed with reduced precision (off by {_part(error)}).")
+    return Check(RIGHT, error, limit)
 
 
 def worse(first: Check, second: Check) -> Check:
@@ -258,13 +276,18 @@ def worse(first: Check, second: Check) -> Check:
     return max(first, second, key=lambda check: (order.index(check.verdict), check.error or 0.0))
 
 
-def _move_error(weight: Tensor, before: Tensor, gradient: Tensor, rate: float, fresh: bool) -> float:
-    """How wrongly the weights moved, in units of the learning rate; Adam's first step is the gradient's sign.
+def _move_error(
+    weight: Tensor, before: Tensor, gradient: Tensor, rate: float, fresh: bool, spacing: float
+) -> float:  # fmt: skip
+    """How wrongly the weights moved, in units of the learning rate; Adam's first step is its gradient's sign.
 
-    Only where the gradient is large enough for its sign to be certain.
+    Only where the gradient is large enough for its sign to be certain, and where the format's ``spacing``, relative
+    to the weight, is fine enough for the step to be seen.
     """
     move = weight.detach().cpu().double() - before
-    certain = gradient.abs() > 0.05 * gradient.abs().max()
+    certain = (gradient.abs() > 0.05 * gradient.abs().max()) & (rate > 25 * spacing * before.abs())
+    if not bool(certain.any()):
+        return 0.0
     if fresh:
         return ((move + rate * gradient.sign()).abs()[certain].max() / rate).item()
     return 1.0 if bool((move[certain] == 0).all()) else 0.0

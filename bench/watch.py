@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bench.cases import Case, TrainingPlan
+from bench.cases import Case
 from bench.estimate import training_seconds
+from bench.plans import TrainingPlan
 from bench.runner import Curve
 
 if TYPE_CHECKING:
@@ -18,36 +19,39 @@ class Watch:
 
     def __init__(self, plan: TrainingPlan, control: Control) -> None:
         self._control = control
-        self._curves: dict[tuple[str, str], Curve] = {}
+        self._curves: dict[Case, Curve] = {}
         self._expected = {
-            (name, device): training_seconds(plan, name, control.devices[device])
+            plan.cases_of(name, batch, lane)[0]: training_seconds(plan, name, batch, lane, control.devices[lane.device])
             for name in plan.networks
-            for device in plan.devices_for(name)
+            for batch in plan.batches
+            for lane in plan.lanes_for(name, batch)
         }
         self._part = dict.fromkeys(self._expected, 0.0)
 
-    def curve(self, network: str, device: str) -> Curve:
-        return self._curves.get((network, device), Curve(network, device))
+    def curve(self, case: Case) -> Curve:
+        return self._curves.get(case, Curve(case))
 
-    def extend(self, network: str, device: str, images: int, loss: float, seconds: float) -> None:
-        old = self.curve(network, device)
-        self._curves[network, device] = replace(
+    def extend(self, case: Case, images: int, loss: float, seconds: float) -> None:
+        old = self.curve(case)
+        self._curves[case] = replace(
             old, images=(*old.images, images), losses=(*old.losses, loss), seconds=(*old.seconds, seconds)
         )
 
-    def tell(self, case: Case, stage: str, part: float, spent_s: float, samples: tuple[float, ...] = ()) -> None:
-        """``part`` of this network on this device is done after ``spent_s`` seconds of timed work."""
-        key = case.workload.partition("/")[0], case.device
-        self._part[key] = part
+    def tell(
+        self, training: Case, stage: str, part: float, spent_s: float, samples: tuple[float, ...] = (),
+        at: Case | None = None,
+    ) -> None:  # fmt: skip
+        """``part`` of a training and its inference is done after ``spent_s`` seconds; ``at`` is the case now."""
+        self._part[training] = part
         if part > 0.02:
-            self._expected[key] = spent_s / part
+            self._expected[training] = spent_s / part
         total = sum(self._expected.values())
-        done = sum(self._part[key] * self._expected[key] for key in self._part)
+        done = sum(self._part[case] * self._expected[case] for case in self._part)
         self._control.publish(
-            current=case, stage=stage, samples_s=samples, curves=tuple(self._curves.values()),
+            current=at or training, stage=stage, samples_s=samples, curves=tuple(self._curves.values()),
             done=min(done / total, 1.0), left_s=total - done,
         )  # fmt: skip
 
-    def drop(self, network: str, device: str) -> None:
+    def drop(self, training: Case) -> None:
         """It failed: nothing more is expected of it."""
-        self._expected[network, device] = self._part[network, device] = 0.0
+        self._expected[training] = self._part[training] = 0.0

@@ -138,6 +138,7 @@ class Machine:
         fake = registry.Operation("fake", "Fake", "nothing", build, lambda m, width: Cost(2 * m * m, width * m * m))
         monkeypatch.setitem(registry.OPERATIONS, "fake", fake)
         monkeypatch.setattr(bench.devices, "Device", lambda name: _Fake(self, name))
+        monkeypatch.setattr(bench.sweep, "peak_memory", lambda device, step: None)  # there are no tensors
         monkeypatch.setattr(timing, "clock", lambda: self.now)
         monkeypatch.setattr(verify, "Judge", _Lenient)
         monkeypatch.setattr(sweep, "capture_environment", lambda hardware: ENVIRONMENT)

@@ -8,7 +8,8 @@ from fakes import ENVIRONMENT, measurement, sweep
 from streamlit.testing.v1 import AppTest
 
 from bench import timing
-from bench.cases import EFFORTS, Case, SweepPlan
+from bench.cases import EFFORTS, Case
+from bench.plans import SweepPlan
 from bench.results import WRONG, Check, Failure, Learning, Run
 from bench.runner import Curve, State
 from bench.ui import charts, live, session
@@ -194,7 +195,7 @@ def test_a_training_that_failed_on_one_device_shows_the_other(training):
     trained = replace(measurement("cpu", 128, 0.01, "mlp/train"), learning=learning)
     run = Run("training", ENVIRONMENT, {"images": 600, "data": "synthetic", "networks": ["mlp"]},
               (trained, Failure(Case("mlp/train", 128, "mps"), "Operator missing.")))  # fmt: skip
-    finished("training", run, curves=(Curve("mlp", "cpu", (600,), (1.0,), (1.0,)),))
+    finished("training", run, curves=(Curve(Case("mlp/train", 128, "cpu"), (600,), (1.0,), (1.0,)),))
     clean(training.run())
     assert any("Operator missing." in w.value for w in training.warning)
     assert len(training.dataframe[0].value) == 1

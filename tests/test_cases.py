@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import models, ops  # noqa: F401
-from bench.cases import PlanError, SweepPlan, TrainingPlan, parse_sizes, spaced_sizes
+from bench.cases import PlanError
+from bench.plans import SweepPlan, TrainingPlan, parse_sizes, spaced_sizes
 from bench.registry import ARTICLE_SIZES
 
 
@@ -49,9 +50,9 @@ def test_geometric_sizes_multiply_and_even_ones_add():
 @pytest.mark.parametrize(
     ("change", "says"),
     [({"epochs": 0}, "Epochs must be from 1 to 20, and 0 is not"), ({"epochs": 21}, "21"), ({"images": 0}, "Images"),
-     ({"batch": 0}, "batch size"), ({"batch": 70_000, "images": 100_000}, "65535"),
-     ({"batch": 256, "images": 128}, "A batch of 256"), ({"images": 129}, "use 128 or 130 images"),
-     ({"batch": 1, "images": 10}, "batches of at least 2"), ({"networks": ()}, "at least one model"),
+     ({"batches": (0,)}, "batch size"), ({"batches": (70_000,), "images": 100_000}, "65535"),
+     ({"batches": (256,), "images": 128}, "A batch of 256"), ({"images": 129}, "use 128 or 130 images"),
+     ({"batches": (1,), "images": 10}, "batches of at least 2"), ({"networks": ()}, "at least one model"),
      ({"networks": ("vgg",)}, "'vgg'"), ({"devices": ()}, "at least one device"),
      ({"devices": ("cpu", "cpu")}, "once")],
 )  # fmt: skip
@@ -63,7 +64,7 @@ def test_trainings_that_make_no_sense_are_refused(change, says):
 
 
 def test_a_last_batch_of_one_is_fine_without_batch_normalisation():
-    assert TrainingPlan(("convnet",), ("cpu",), images=129).steps_per_epoch == 2
+    assert TrainingPlan(("convnet",), ("cpu",), images=129).cases
 
 
 def test_an_unknown_operation_is_refused_with_the_known_ones():

@@ -4,8 +4,9 @@ import pytest
 from fakes import rates
 
 from bench import models, ops  # noqa: F401
-from bench.cases import EFFORTS, SweepPlan, TrainingPlan
+from bench.cases import EFFORTS
 from bench.estimate import describe, sweep_outlook, training_outlook
+from bench.plans import SweepPlan, TrainingPlan
 
 PAIR = {"cpu": rates(), "mps": rates("mps", "MPS", memory=4e9, shares=True)}
 

@@ -20,7 +20,8 @@ HEAD = """
 import os, sys, emulated_mps
 from functools import partial
 from bench import models, ops
-from bench.cases import EFFORTS, SweepPlan, TrainingPlan
+from bench.cases import EFFORTS
+from bench.plans import SweepPlan, TrainingPlan
 from bench.recorder import Recorder
 from bench.runner import Runner
 from bench.store import open_store
@@ -42,7 +43,7 @@ def sweep(*sizes, operation="matvec", devices=("cpu", "mps"), meanwhile=lambda c
     return runner.join()
 
 def training(**more):
-    plan = TrainingPlan(("mlp",), ("cpu", "mps"), batch=50, images=500, data="synthetic", **more)
+    plan = TrainingPlan(("mlp",), ("cpu", "mps"), batches=(50,), images=500, data="synthetic", **more)
     runner.start(partial(train, plan), "training", plan.cases)
     return runner.join()
 """

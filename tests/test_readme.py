@@ -9,8 +9,8 @@ import torch
 
 from bench import models, ops, registry  # noqa: F401
 from bench.__main__ import _parser
-from bench.cases import TrainingPlan, parse_sizes
 from bench.data import draw_from
+from bench.plans import TrainingPlan, parse_sizes
 from bench.verify import Judge, Outline
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")

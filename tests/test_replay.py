@@ -8,9 +8,10 @@ from fakes import ENVIRONMENT, Watcher, measurement
 
 from bench import models, ops, replay, timing  # noqa: F401
 from bench.attempts import Attempts
-from bench.cases import EFFORTS, ReplayPlan, SweepPlan, TrainingPlan
+from bench.cases import EFFORTS
 from bench.devices import Device, find_devices
 from bench.gate import Gate
+from bench.plans import ReplayPlan, SweepPlan, TrainingPlan
 from bench.results import Failure, Run
 from bench.runner import Control
 from bench.verdict import noise_band, of_noise
@@ -20,7 +21,7 @@ FOUND = {info.name: info for info in find_devices() if info.usable}
 
 @pytest.fixture(scope="module")
 def run():
-    training = TrainingPlan(("mlp",), tuple(FOUND), batch=50, images=500, data="synthetic")
+    training = TrainingPlan(("mlp",), tuple(FOUND), batches=(50,), images=500, data="synthetic")
     plan = ReplayPlan(SweepPlan("matvec", (64, 256), tuple(FOUND), EFFORTS["quick"]), training)
     published = []
     control = Control(dict(FOUND), Gate(settle=lambda: None), lambda **changes: published.append(changes))
@@ -86,7 +87,7 @@ def test_the_error_shown_is_the_true_one(monkeypatch, threads, queued):
         device.fake, device.pending = name, 0
         return device
 
-    plan = TrainingPlan(("mlp",), ("cpu", "mps"), batch=50, images=100, data="synthetic")
+    plan = TrainingPlan(("mlp",), ("cpu", "mps"), batches=(50,), images=100, data="synthetic")
     devices = {name: fake(name) for name in plan.devices}
     current = []
 
@@ -137,7 +138,7 @@ def test_a_device_that_cannot_ends_as_a_row(monkeypatch):
         raise NotImplementedError("no such operator")
 
     monkeypatch.setattr(torch.optim, "Adam", broken)
-    plan = TrainingPlan(("mlp",), ("cpu",), batch=50, images=100, data="synthetic")
+    plan = TrainingPlan(("mlp",), ("cpu",), batches=(50,), images=100, data="synthetic")
     from bench.datasets import load
 
     devices, watcher = {"cpu": Device("cpu")}, Watcher(FOUND)

@@ -6,10 +6,11 @@ import pytest
 from fakes import Machine, Watcher
 
 from bench import models, ops  # noqa: F401
-from bench.cases import EFFORTS, Case, PlanError, SweepPlan, TrainingPlan
+from bench.cases import EFFORTS, Case, PlanError
 from bench.datasets import SYNTHETIC
 from bench.devices import find_devices
 from bench.export import to_json
+from bench.plans import SweepPlan, TrainingPlan
 from bench.results import Failure
 from bench.resume import plan_of, remainder
 from bench.runfile import from_json
@@ -41,7 +42,7 @@ def test_a_sweep_goes_on_without_the_case_that_killed_it(monkeypatch):
 
 def test_a_training_goes_on_with_the_networks_it_had_not_come_to():
     found = {info.name: info for info in find_devices() if info.name == "cpu"}
-    plan = TrainingPlan(("mlp", "convnet"), ("cpu",), batch=50, images=300, data=SYNTHETIC)
+    plan = TrainingPlan(("mlp", "convnet"), ("cpu",), batches=(50,), images=300, data=SYNTHETIC)
     watcher = Watcher(found)
     train(replace(plan, networks=("mlp",)), watcher)
     begun = replace(watcher.run, settings=watcher.run.settings | {"networks": plan.networks})

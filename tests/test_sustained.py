@@ -7,7 +7,8 @@ from fakes import Machine, Watcher
 
 from bench import models, ops  # noqa: F401
 from bench.__main__ import main
-from bench.cases import PlanError, SweepPlan, sustained
+from bench.cases import PlanError, sustained
+from bench.plans import SweepPlan
 from bench.recorder import summary
 from bench.sweep import measure
 

@@ -7,7 +7,8 @@ import pytest
 from fakes import Machine, Watcher
 
 from bench import models, ops  # noqa: F401
-from bench.cases import EFFORTS, Budget, SweepPlan
+from bench.cases import EFFORTS, Budget
+from bench.plans import SweepPlan
 from bench.results import CONVERGED, NOISY, TIMED_OUT, Failure
 from bench.runner import Stopped
 from bench.sweep import measure

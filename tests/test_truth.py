@@ -9,7 +9,8 @@ from emulator import run_emulated
 from fakes import Machine, Watcher
 
 from bench import analysis, models, ops  # noqa: F401
-from bench.cases import EFFORTS, SweepPlan, again
+from bench.cases import EFFORTS, again
+from bench.plans import SweepPlan
 from bench.replay import readings
 from bench.results import WRONG
 from bench.runfile import from_json
@@ -112,7 +113,8 @@ REPLAY = """
 import json, os, sys, emulated_mps
 from functools import partial
 from bench import models, ops, replay, timing
-from bench.cases import EFFORTS, ReplayPlan, SweepPlan, TrainingPlan
+from bench.cases import EFFORTS
+from bench.plans import ReplayPlan, SweepPlan, TrainingPlan
 from bench.export import to_json
 from bench.runner import Runner
 
@@ -129,7 +131,7 @@ def watched(work, synchronize):
     return found
 
 timing.time_both = watched
-training = TrainingPlan(("mlp",), ("mps",), batch=200, images=4000, data="synthetic")
+training = TrainingPlan(("mlp",), ("mps",), batches=(200,), images=4000, data="synthetic")
 plan = ReplayPlan(SweepPlan("matvec", (1000, 1500), ("mps",), EFFORTS["quick"]), training)
 runner = Runner()
 runner.start(partial(replay.replay, plan), "replay")

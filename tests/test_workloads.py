@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from bench import models, ops  # noqa: F401
 from bench.data import draw_from
 from bench.devices import Device, find_devices
-from bench.registry import ARTICLE_SIZES, NETWORKS, OPERATIONS, WIDTHS, operation
+from bench.registry import ARTICLE_SIZES, FORMATS, NETWORKS, OPERATIONS, WIDTHS, operation
 from bench.verify import Judge
 
 every_operation = pytest.mark.parametrize("op", OPERATIONS.values(), ids=OPERATIONS)
@@ -51,7 +51,7 @@ def test_flop_are_those_that_pytorch_counts(op):
 
 
 @every_operation
-@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("dtype", FORMATS)
 def test_bytes_moved_are_those_of_inputs_and_output(op, dtype):
     function, inputs = op.build(draw_from(0), 48)
     inputs = [tensor.to(getattr(torch, dtype)) if tensor.is_floating_point() else tensor for tensor in inputs]

@@ -106,8 +106,9 @@ def sample_strip(samples: Sequence[float], device: str) -> go.Figure:
 def loss_against_images(curves: Sequence[Curve], run: Run) -> go.Figure:
     """Loss against images seen: the devices' lines should lie on each other, for they do the same thing."""
     figure = go.Figure()
+    batches = len({curve.case.size for curve in curves}) > 1
     for curve in curves:
-        _curve(figure, run, curve, curve.images, curve.losses, "%{x} images: loss %{y:.3f}")
+        _curve(figure, run, curve, curve.images, curve.losses, "%{x} images: loss %{y:.3f}", batches)
     figure.update_xaxes(title="training images seen", rangemode="tozero")
     figure.update_yaxes(title="loss", type="log")
     return finished(figure, run)
@@ -116,9 +117,10 @@ def loss_against_images(curves: Sequence[Curve], run: Run) -> go.Figure:
 def time_against_epoch(curves: Sequence[Curve], images: int, run: Run) -> go.Figure:
     """Seconds of training against epochs done; ``images`` is how many an epoch has."""
     figure = go.Figure()
+    batches = len({curve.case.size for curve in curves}) > 1
     for curve in curves:
         epochs = [0, *(n / images for n in curve.images)]
-        _curve(figure, run, curve, epochs, (0, *curve.seconds), "%{x:.2f} epochs: %{y:.3s}s")
+        _curve(figure, run, curve, epochs, (0, *curve.seconds), "%{x:.2f} epochs: %{y:.3s}s", batches)
     figure.update_xaxes(title="epochs", rangemode="tozero")
     figure.update_yaxes(title="training time", rangemode="tozero", exponentformat="SI", ticksuffix="s")
     return finished(figure, run)
@@ -128,7 +130,7 @@ def phases_of_a_step(run: Run) -> go.Figure:
     """Where a training step's time goes, a bar for each network and device."""
     figure = go.Figure()
     trained = [m for m in run.measurements if m.case.workload.endswith("/train")]
-    names = [f"{_title(m.case)} · {run.label(m.case.device)}" for m in trained]
+    names = [f"{run.what(m.case)} · {run.name(m.case.lane)}" for m in trained]
     for phase, color in PHASE_COLORS.items():
         taken = [m.learning.phases_s.get(phase) for m in trained]
         mids = [stats.median(seconds).value if seconds else 0.0 for seconds in taken]
@@ -187,7 +189,7 @@ def _struck_out(figure: go.Figure, run: Run) -> None:
         figure.add_scatter(
             x=[m.case.size for m in wrong], y=[m.median_s.value for m in wrong], mode="markers", name="struck out",
             marker={"symbol": "x", "size": 12, "color": [COLORS.get(m.case.device, "#888") for m in wrong]},
-            customdata=[escaped(f"{run.label(m.case.device)}: {m.reason}") for m in wrong],
+            customdata=[escaped(f"{run.name(m.case.lane)}: {m.reason}") for m in wrong],
             hovertemplate="<b>%{x}</b>, struck out<br>%{customdata}<extra></extra>",
         )  # fmt: skip
 
@@ -207,11 +209,14 @@ def error_bars(estimates: Sequence[stats.Estimate]) -> dict[str, object]:
     return {"array": up, "arrayminus": down, "thickness": 1.5, "width": 4}
 
 
-def _curve(figure: go.Figure, run: Run, curve: Curve, x, y, hover: str) -> None:
-    dash = DASHES[list(NETWORKS).index(curve.network) % len(DASHES)]
+def _curve(figure: go.Figure, run: Run, curve: Curve, x, y, hover: str, batches: bool) -> None:
+    """``batches``: the curves are of several, so each is named."""
+    network = curve.case.workload.partition("/")[0]
+    dash = DASHES[list(NETWORKS).index(network) % len(DASHES)]
+    words = [NETWORKS[network].title, *([f"batch {curve.case.size}"] if batches else []), run.name(curve.case.lane)]
     figure.add_scatter(
-        x=list(x), y=list(y), name=f"{NETWORKS[curve.network].title} · {run.label(curve.device)}", mode="lines",
-        line={"color": COLORS.get(curve.device), "width": 2, "dash": dash},
+        x=list(x), y=list(y), name=" · ".join(words), mode="lines",
+        line={"color": COLORS.get(curve.case.device), "width": 2, "dash": dash},
         hovertemplate=hover + "<extra>%{fullData.name}</extra>",
     )  # fmt: skip
 
@@ -255,10 +260,6 @@ def time_axis(log: bool) -> dict[str, object]:
     """Layout of a y axis in seconds."""
     kind = {"type": "log", "dtick": 1} if log else {"type": "linear", "rangemode": "tozero"}
     return kind | {"exponentformat": "SI", "ticksuffix": "s", "minexponent": 1}  # 1 ms, not 0.001 s
-
-
-def _title(case: Case) -> str:
-    return NETWORKS[case.workload.partition("/")[0]].title
 
 
 def finished(figure: go.Figure, run: Run) -> go.Figure:

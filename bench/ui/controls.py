@@ -8,20 +8,20 @@ from pathlib import Path
 
 import streamlit as st
 
-from bench.cases import (
-    EFFORTS,
+from bench.cases import EFFORTS, PlanError
+from bench.datasets import FASHION, SYNTHETIC
+from bench.plans import (
     LARGEST_SIZE,
     MOST_EPOCHS,
     MOST_SIZES,
     SMALLEST_SIZE,
-    PlanError,
     SweepPlan,
     TrainingPlan,
+    parse_batches,
     parse_threads,
     spaced_sizes,
 )
-from bench.datasets import FASHION, SYNTHETIC
-from bench.registry import ARTICLE_SIZES, FLOAT32, NETWORKS, OPERATIONS, WIDTHS
+from bench.registry import ARTICLE_SIZES, CONTIGUOUS, FLOAT32, LAYOUTS, NETWORKS, OPERATIONS, WIDTHS
 from bench.runner import Snapshot
 from bench.ui.plain import plain
 from bench.units import count
@@ -49,14 +49,14 @@ def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
              "2 % (standard) or 1 % (thorough) of it. Cases that don't get there are marked.",
         **REMEMBERED,
     )  # fmt: skip
-    dtypes, threads = _choose_more(snapshot)
-    if sizes is None or devices is None or threads is None:
+    ways = _choose_more(snapshot, OPERATIONS[operation].images)
+    if sizes is None or devices is None or ways is None:
         return None
-    return _planned(lambda: SweepPlan(operation, sizes, devices, EFFORTS[effort], dtypes=dtypes, threads=threads))
+    return planned(lambda: SweepPlan(operation, sizes, devices, EFFORTS[effort], **ways))
 
 
-def choose_training(snapshot: Snapshot) -> TrainingPlan | None:
-    """The sidebar of the Training page: model, data, epochs, batch, images, devices."""
+def choose_training(snapshot: Snapshot, article: bool = False) -> TrainingPlan | None:
+    """The sidebar of the Training page: model, data, epochs, batch, images, devices; for the article no more."""
     networks = st.pills(
         "Models", list(NETWORKS), selection_mode="multi", default=["mlp", "convnet"], key="models",
         format_func=lambda name: NETWORKS[name].title,
@@ -70,30 +70,37 @@ def choose_training(snapshot: Snapshot) -> TrainingPlan | None:
     )  # fmt: skip
     source = _choose_folder() if data == FOLDER else data
     epochs = st.number_input("Epochs", value=1, step=1, key="epochs", help=f"1 to {MOST_EPOCHS}.", **REMEMBERED)
-    batch = st.number_input("Batch size", value=128, step=1, key="batch", help="Images a step.", **REMEMBERED)
+    text = st.text_input(
+        "Batch size", "128", key="batch", help="Images a step. Several, such as 32, 128, are measured one after the "
+        "other. Inference is measured at the same, and one image at a time.", **REMEMBERED,
+    )  # fmt: skip
+    batches = planned(lambda: parse_batches(text))
     images = st.number_input(
         "Training images", value=60_000, step=1000, key="images", help="The first so many of the set.", **REMEMBERED
     )
     numbers_place = st.container()
     devices = _choose_devices(snapshot)
-    if source is None:
-        return None
-    settings = {"epochs": epochs, "batch": batch, "images": images, "data": source}
-    if None in settings.values():
+    ways = {} if article else _choose_more(snapshot, any(NETWORKS[name].images for name in networks))
+    settings = {"epochs": epochs, "batches": batches, "images": images, "data": source}
+    if ways is None or None in settings.values():
         return None
     with numbers_place:
-        plan = _planned(lambda: TrainingPlan(tuple(networks), devices or ("cpu",), **settings))
+        plan = planned(
+            lambda: TrainingPlan(tuple(networks), devices or ("cpu",), one_by_one=not article, **settings, **ways)
+        )
     return plan if devices else None
 
 
-def _choose_more(snapshot: Snapshot) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """What most people leave alone: number formats, and threads of the CPU (None while they are wrong)."""
+def _choose_more(snapshot: Snapshot, images: bool) -> dict[str, tuple] | None:
+    """What most people leave alone, the fields of ``Ways``; None while they are wrong."""
     cores = os.cpu_count() or 1
     usual = [FLOAT32]
     with st.expander("More", icon=":material/tune:"):
         dtypes = st.pills(
             "Number formats", list(WIDTHS), selection_mode="multi", default=usual, key="dtypes",
-            help="Each becomes a line of its own. What a device can't do is a row with its reason. " + _gaps(snapshot),
+            format_func=lambda name: name.replace("-", " "),
+            help="Each becomes a line of its own. Autocast keeps numbers in float32 and computes products in the "
+                 "shorter format. What a device can't do is a row with its reason. " + _gaps(snapshot),
             **REMEMBERED,
         )  # fmt: skip
         text = st.text_input(
@@ -101,7 +108,26 @@ def _choose_more(snapshot: Snapshot) -> tuple[tuple[str, ...], tuple[int, ...] |
             help=f"Numbers such as 1, {max(2, cores // 2)}, {cores}: each becomes a line of its own. This machine has "
                  f"{cores} logical cores. Accelerators are not affected.", **REMEMBERED,
         )  # fmt: skip
-        return tuple(dtypes or usual), _planned(lambda: parse_threads(text))
+        compiled = st.pills(
+            "torch.compile", [False, True], selection_mode="multi", default=[False], key="compiled",
+            format_func={False: "off", True: "on"}.get,
+            help="On: compiled at the first call, which takes seconds to minutes, is shown apart and needs a C++ "
+                 "compiler on the CPU. Answers are checked as always.", **REMEMBERED,
+        )  # fmt: skip
+        layouts = [CONTIGUOUS]
+        if images:
+            layouts = st.pills(
+                "Order of an image's numbers in memory", list(LAYOUTS), selection_mode="multi", default=layouts,
+                key="layouts", format_func=lambda name: name.replace("_", " "),
+                help="Some convolutions are faster with the channels of a point beside each other.", **REMEMBERED,
+            )  # fmt: skip
+        threads = planned(lambda: parse_threads(text))
+        if threads is None:
+            return None
+        return {
+            "dtypes": tuple(dtypes or usual), "threads": threads, "layouts": tuple(layouts or [CONTIGUOUS]),
+            "compiled": tuple(compiled or [False]),
+        }  # fmt: skip
 
 
 def _gaps(snapshot: Snapshot) -> str:
@@ -130,7 +156,7 @@ def _choose_sizes(axis: str) -> tuple[int, ...] | None:
     if how_many is None:
         st.error("How many sizes? Type a whole number.")
         return None
-    sizes = _planned(lambda: spaced_sizes(first, last, how_many, spacing))
+    sizes = planned(lambda: spaced_sizes(first, last, how_many, spacing))
     if sizes:
         st.caption(", ".join(map(count, sizes)))
     return sizes
@@ -173,7 +199,7 @@ def _choose_folder() -> str | None:
     return str(folder)
 
 
-def _planned(make):
+def planned(make):
     """What ``make`` makes; its complaint is shown here, and None returned."""
     try:
         return make()

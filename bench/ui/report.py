@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 
 from bench import guards, verdict
 from bench.analysis import portraits
-from bench.cases import Lane
 from bench.conclusions import conclusions
 from bench.export import to_rows
 from bench.registry import OPERATIONS
@@ -102,9 +101,8 @@ def _of_kind(run: Run) -> list[tuple[str, go.Figure]]:
 
 def _table(run: Run) -> str:
     rows = []
-    for row in to_rows(run):
-        lane = Lane(str(row["device"]), str(row["dtype"]), int(row["threads"]))
-        told = {"case": f"{row['workload']} {row['size']}", "device": run.name(lane)}
+    for outcome, row in zip(run.outcomes, to_rows(run), strict=True):
+        told = {"case": f"{row['workload']} {row['size']}", "device": run.name(outcome.case.lane)}
         for column, (head, unit) in COLUMNS.items():
             value = row[column]
             told[head] = "" if value is None else (si(value, unit) if unit else significant(value))

@@ -10,13 +10,18 @@ from statistics import median
 import pandas as pd
 import streamlit as st
 
+from bench.cases import Lane
 from bench.registry import NETWORKS
 from bench.replay import published, readings
 from bench.results import Failure, Measurement, Run
 from bench.ui.plain import plain
-from bench.units import si, significant
+from bench.units import si, significant, size
 
 MOST_NAMED = 3  # cases that failed for the same reason
+MEMORY = {
+    "memory": ("B", "Most that the tensors of a step held at once, weights and inputs among them."),
+    "pool": ("B", "Taken from the system by then: by the device's allocator, or by the whole program for the CPU."),
+}
 SWEEP = {  # column: how it is shown, what it means
     "median": ("s", "Median of all samples: wall time of one call."),
     "low": ("s", "Lower end of the median's 95 % interval."),
@@ -29,6 +34,7 @@ SWEEP = {  # column: how it is shown, what it means
     "device clock": ("s", "One call by the device's own events, where it has them."),
     "error": ("%", "Largest difference from float64, relative to the magnitudes summed."),
     "first call": ("s", "The very first call, with compilation and allocation; part of no other figure."),
+    **MEMORY,
 }
 RECAP = {
     "training": ("s", "Wall seconds of all epochs: loading, copying and computing."),
@@ -38,6 +44,10 @@ RECAP = {
     "inference speed-up": ("×", "Inference: times as fast as the CPU."),
     "train loss": ("", "Mean over the last epoch; the devices should agree."),
     "test accuracy": ("%", "Share of the test images told right; the devices should agree."),
+    "one image": ("s", "Inference of a single image, waited for: the latency."),
+    "energy": ("J", "Of an epoch, by the hardware's counter where there is one: an estimate."),
+    **MEMORY,
+    "first step": ("s", "The very first training step, with compilation; part of no other figure."),
 }
 
 
@@ -84,15 +94,20 @@ def replay_table(run: Run) -> None:
 
 def failures(run: Run) -> None:
     """Cases that could not run: a sentence for each reason, with all cases that it befell."""
-    by_reason: dict[tuple[str, str], list[Failure]] = {}
+    by_reason: dict[tuple[Lane, str], list[Failure]] = {}
     for failure in run.failures:
-        by_reason.setdefault((failure.case.device, failure.error), []).append(failure)
-    for (device, error), some in by_reason.items():
-        names = [f"{failure.case.workload} {failure.case.size}" for failure in some]
+        by_reason.setdefault((failure.case.lane, failure.error), []).append(failure)
+    for (lane, error), some in by_reason.items():
+        names = [_called(run, failure) for failure in some]
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         st.warning(
-            f"{', '.join(names[:MOST_NAMED])}{more} on {run.label(device)}: {plain(error)}", icon=":material/block:"
+            f"{', '.join(names[:MOST_NAMED])}{more} on {run.name(lane)}: {plain(error)}", icon=":material/block:"
         )
+
+
+def _called(run: Run, failure: Failure) -> str:
+    what = run.what(failure.case)
+    return what if "/" in failure.case.workload else f"{failure.case.workload} {what}"
 
 
 def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str, object]:
@@ -106,6 +121,7 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
         "to queue": median(outcome.dispatch_s) if outcome.dispatch_s else None,
         "device clock": median(outcome.events_s) if outcome.events_s else None,
         "error": outcome.check and outcome.check.error, "first call": outcome.first_call_s,
+        **_memory(outcome),
         "samples": len(outcome.samples_s), "note": " ".join((outcome.reason, *outcome.flags)).strip(),
     }  # fmt: skip
 
@@ -113,15 +129,23 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
 def _recap_row(run: Run, train: Measurement) -> dict[str, object]:
     network = train.case.workload.partition("/")[0]
     wanted = replace(train.case, workload=f"{network}/infer")
-    infer = next((m for m in run.measurements if m.case == wanted), None)
+    found = {m.case: m for m in run.measurements}
+    infer, single = found.get(wanted), found.get(replace(wanted, size=1))
+    energy = train.learning.energy_j
     speedup, infer_speedup = run.speedup(train), infer and run.speedup(infer)
     return {
-        "model": NETWORKS[network].title, "device": run.label(train.case.device),
+        "model": NETWORKS[network].title, "batch": train.case.size, "device": run.name(train.case.lane),
         "training": sum(train.learning.epochs_s), "inference": infer and sum(infer.learning.epochs_s),
         "images/s": train.items_per_s.value, "speed-up": speedup and speedup.value,
         "inference speed-up": infer_speedup and infer_speedup.value, "train loss": train.learning.train_loss,
-        "test accuracy": train.learning.test_accuracy, "status": train.status,
+        "test accuracy": train.learning.test_accuracy, "one image": single and single.median_s.value,
+        "energy": sum(energy) / len(energy) if energy else None, **_memory(train), "first step": train.first_call_s,
+        "status": train.status,
     }  # fmt: skip
+
+
+def _memory(m: Measurement) -> dict[str, object]:
+    return {"memory": m.memory and m.memory.used_bytes, "pool": m.memory and m.memory.pool_bytes}
 
 
 def _table(rows: list[dict[str, object]], columns: dict[str, tuple[str, str]], alt: str) -> None:
@@ -142,4 +166,6 @@ def _text(value: float, unit: str) -> str:
         return "–"
     if unit == "%":
         return f"{significant(100 * value)} %"
+    if unit == "B":
+        return size(value)
     return f"{significant(value)} {unit}".strip() if unit in ("×", "") else si(value, unit)

@@ -21,9 +21,10 @@ import torch
 from torch.utils.benchmark import Timer
 
 from bench import ops, stats, timing  # noqa: F401
-from bench.cases import EFFORTS, SweepPlan
+from bench.cases import EFFORTS
 from bench.devices import Device, find_devices
 from bench.gate import Gate
+from bench.plans import SweepPlan
 from bench.registry import ARTICLE_SIZES
 from bench.runner import Control
 from bench.sweep import measure

@@ -25,10 +25,11 @@ import numpy as np
 import torch
 
 from bench import ops  # noqa: F401
-from bench.cases import EFFORTS, SweepPlan
+from bench.cases import EFFORTS
 from bench.data import draw_from
 from bench.devices import Device, find_devices
 from bench.gate import Gate
+from bench.plans import SweepPlan
 from bench.registry import ARTICLE_SIZES, OPERATIONS
 from bench.runner import Control
 from bench.sweep import measure

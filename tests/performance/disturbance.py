@@ -32,7 +32,8 @@ import browser
 from pages import APP, ROOT, Dashboard, serve
 from playwright.sync_api import sync_playwright
 
-from bench.cases import EFFORTS, spaced_sizes
+from bench.cases import EFFORTS
+from bench.plans import spaced_sizes
 from bench.results import Run
 from bench.runfile import from_json
 from bench.units import si

@@ -18,7 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
 
 from bench import ops  # noqa: F401
-from bench.cases import EFFORTS, SweepPlan
+from bench.cases import EFFORTS
+from bench.plans import SweepPlan
 from bench.registry import Cost, operation
 from bench.runner import Runner, Snapshot
 from bench.sweep import measure

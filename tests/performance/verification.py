@@ -18,9 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
 
 from bench import ops, timing, verify  # noqa: F401
-from bench.cases import EFFORTS, SweepPlan
+from bench.cases import EFFORTS
 from bench.devices import DeviceInfo, find_devices
 from bench.gate import Gate
+from bench.plans import SweepPlan
 from bench.registry import ARTICLE_SIZES
 from bench.results import Run
 from bench.runner import Control

@@ -6,14 +6,15 @@ from functools import partial
 
 import streamlit as st
 
-from bench.cases import EFFORTS, ReplayPlan, SweepPlan
+from bench.cases import EFFORTS
 from bench.datasets import FASHION, available
 from bench.estimate import sweep_outlook, training_outlook
+from bench.plans import ReplayPlan, SweepPlan, TrainingPlan
 from bench.registry import ARTICLE_SIZES
 from bench.replay import published, replay
 from bench.ui import pictures
 from bench.ui.article_view import draw_replay, show_replay
-from bench.ui.controls import choose_training, rates
+from bench.ui.controls import choose_training, planned, rates
 from bench.ui.downloads import chart_config
 from bench.ui.live import follow, show_end, start_or_stop
 from bench.ui.notices import about_devices
@@ -32,14 +33,14 @@ CLAIM = (
 def show() -> None:
     snapshot = runner().snapshot
     with st.sidebar:
-        training = choose_training(snapshot)
+        training = choose_training(snapshot, article=True)
+        plan = training and planned(lambda: _plan(training))
     st.title("The article, replayed")
     st.markdown(CLAIM.format(machine=published()["machine"]))
     load_torch()
-    if training is None or not snapshot.devices:
+    if plan is None or not snapshot.devices:
         start_or_stop(snapshot, "Replay", None, KIND)
     else:
-        plan = ReplayPlan(SweepPlan("matvec", ARTICLE_SIZES, training.devices, EFFORTS["quick"]), training)
         missing = training.data == FASHION and not available()
         here = rates(snapshot)
         seconds = sweep_outlook(plan.sweep, here).seconds + 2 * training_outlook(training, here).seconds
@@ -57,6 +58,10 @@ def show() -> None:
     show_end(last)
     if last.run and last.run.outcomes:
         show_replay(last.run)
+
+
+def _plan(training: TrainingPlan) -> ReplayPlan:
+    return ReplayPlan(SweepPlan("matvec", ARTICLE_SIZES, training.devices, EFFORTS["quick"]), training)
 
 
 def _claimed() -> None:

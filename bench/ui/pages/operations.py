@@ -8,8 +8,9 @@ from functools import partial
 import streamlit as st
 
 from bench import verdict
-from bench.cases import SweepPlan, again
+from bench.cases import again
 from bench.estimate import describe, sweep_outlook
+from bench.plans import SweepPlan
 from bench.results import Run
 from bench.runner import Snapshot
 from bench.sweep import measure

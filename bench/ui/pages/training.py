@@ -6,10 +6,10 @@ from functools import partial
 
 import streamlit as st
 
-from bench.cases import TrainingPlan
 from bench.datasets import FASHION, available
 from bench.download import fetch
 from bench.estimate import training_outlook
+from bench.plans import TrainingPlan
 from bench.runner import Snapshot
 from bench.training import train
 from bench.ui.controls import choose_training, rates
@@ -53,7 +53,8 @@ def _button(plan: TrainingPlan | None, snapshot: Snapshot) -> None:
         return
     missing = plan.data == FASHION and not available()
     outlook = training_outlook(plan, rates(snapshot))
-    label = f"Run · {len(plan.networks) * len(plan.devices)} trainings · about {duration(outlook.seconds)}"
+    trainings = sum(case.workload.endswith("/train") for case in plan.cases)
+    label = f"Run · {trainings} training{'s' if trainings > 1 else ''} · about {duration(outlook.seconds)}"
     start_or_stop(
         snapshot, label, partial(train, plan), KIND, plan.cases, "Download the images first." if missing else ""
     )

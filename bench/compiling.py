@@ -1,0 +1,59 @@
+"""torch.compile as a way of calling: made anew for each thing measured, and never given up in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TypeVar
+
+from bench.registry import computed, stored
+
+Called = TypeVar("Called", bound=Callable)
+LIMIT = 256  # compilations of one function: each shape, format and mode takes one
+
+
+def compiled(function: Called) -> Called:
+    """The function, or network, compiled at its first call; each shape for itself.
+
+    PyTorch calls the plain function, with a warning, once it has compiled one too often. That would be measured
+    as compiled: here it is an error.
+    """
+    import torch
+    import torch._dynamo.config as dynamo
+
+    dynamo.recompile_limit, dynamo.fail_on_recompile_limit_hit = LIMIT, True
+    return torch.compile(function, dynamic=False)
+
+
+@contextmanager
+def surely_compiled(wanted: bool) -> Iterator[None]:
+    """The body makes first calls. RuntimeError where PyTorch compiled nothing of them, and said nothing."""
+    before = _graphs() if wanted else 0
+    yield
+    if wanted and _graphs() == before:
+        raise RuntimeError("torch.compile left it as it is: PyTorch compiles nothing of it.")
+
+
+def _graphs() -> int:
+    from torch._dynamo.utils import counters
+
+    return counters["stats"]["unique_graphs"]
+
+
+def forget_compiled() -> None:
+    """What was compiled for one thing measured is of no use to the next."""
+    import torch
+
+    torch.compiler.reset()
+
+
+def autocast(device: str, dtype: str) -> AbstractContextManager:
+    """Within it products are computed as ``dtype`` says. RuntimeError where PyTorch can't on this device."""
+    import torch
+
+    if stored(dtype) == dtype:
+        return nullcontext()
+    context = torch.autocast(device, getattr(torch, computed(dtype)))
+    if not context._enabled:  # it only warns, and computes in float32
+        raise RuntimeError(f"PyTorch has no autocast to {computed(dtype)} on {device}.")
+    return context

@@ -1,0 +1,297 @@
+"""One network at one batch size: an epoch on each lane, then the next epoch on each; inference; the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bench import energy, stats, timing
+from bench.attempts import Attempts
+from bench.cases import Case, Lane
+from bench.compiling import forget_compiled, surely_compiled
+from bench.datasets import ImageSet
+from bench.learner import Learner, initial_weights, order
+from bench.memory import peak_memory
+from bench.plans import TrainingPlan
+from bench.registry import NETWORKS, WIDTHS, Cost
+from bench.results import CONVERGED, NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Memory, Outcome
+from bench.verify import check_answers, check_step, check_trained, worse
+from bench.watch import Watch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bench.devices import Device
+    from bench.runner import Control
+
+BLOCK_S = 0.3  # a block of batches lasts about so long: often enough for a live curve and for Stop
+MOST_STEPS = 200  # a block: the loss is read once a block, not every batch
+FEWEST_BLOCKS = 12  # an epoch, if it has so many batches: fewer would tell little of how sure the median is
+POINTS = 60  # of a loss curve in an epoch, at most about
+SLOW_STEP_S = 1.0  # from there a block is a single step, so that Stop is heard
+WARM_UPS, PHASE_STEPS = 5, 12
+SINGLES_S, SINGLES_BLOCKS = 1.0, 20  # how long single images are tried, and in how many blocks
+TARGET = 0.05  # of the median's interval; an epoch is as long as it is, so it is only reported
+
+
+@dataclass
+class _Progress:
+    """What one lane has to show for itself so far."""
+
+    lane: Lane
+    learner: Learner
+    check: Check
+    first_call_s: float
+    phases: dict[str, tuple[float, ...]]
+    memory: Memory
+    infer_first_call_s: float
+    infer_phases: dict[str, tuple[float, ...]]
+    infer_memory: Memory
+    steps: int  # batches a block
+    flags: list[str]  # operators that ran elsewhere
+    samples: list[float] = field(default_factory=list)  # seconds a batch, of each block
+    rounds: list[int] = field(default_factory=list)  # blocks of each epoch
+    epochs_s: list[float] = field(default_factory=list)
+    energy_j: list[float] = field(default_factory=list)  # of each epoch that was long enough to tell
+    last_loss: float = 0.0  # mean over the last epoch
+
+
+class Contest:
+    """One network at one batch size on all lanes."""
+
+    def __init__(
+        self, plan: TrainingPlan, name: str, batch: int, images: ImageSet, devices: dict[str, Device],
+        meters: dict[str, energy.Meter], control: Control, watch: Watch, attempts: Attempts,
+        finish: Callable[[Outcome], None],
+    ) -> None:  # fmt: skip
+        self._plan, self._network, self._batch, self._images = plan, NETWORKS[name], batch, images
+        self._devices, self._meters, self._control, self._watch = devices, meters, control, watch
+        self._attempts, self._finish = attempts, finish
+        self._weights = initial_weights(self._network, plan.seed)
+        self._segment = 1  # batches whose losses make one point of a curve
+        self._per_epoch = -(-plan.images // batch)  # batches
+
+    def measure(self) -> None:
+        forget_compiled()
+        running: dict[Lane, _Progress] = {}
+        for lane in self._plan.lanes_for(self._network.name, self._batch):
+            if why := self._attempts.why_not(lane.device):
+                self._fail(self._cases(lane), why)
+                continue
+            self._attempt(self._cases(lane), lambda lane=lane: running.update({lane: self._prepare(lane)}))
+        self._share_segments(list(running.values()))
+        for epoch in range(self._plan.epochs):
+            for lane in list(running):
+                if not self._attempt(self._cases(lane), lambda p=running[lane], e=epoch: self._epoch(p, e)):
+                    del running[lane]
+        for lane in list(running):
+            progress = running.pop(lane)  # the last reference, so that its memory goes before the next one's
+            train, infer, *single = self._cases(lane)
+            self._attempt((infer,), lambda p=progress: self._infer(p))
+            if single:
+                self._attempt(single, lambda p=progress: self._single(p))
+            self._attempt((train,), lambda p=progress: self._conclude(p))
+
+    def _share_segments(self, running: list[_Progress]) -> None:
+        """Losses are averaged over the same batches everywhere, so that the curves can lie on each other."""
+        points = -(-self._per_epoch // POINTS)
+        self._segment = max(1, min([points, *(progress.steps for progress in running)]))
+        for progress in running:
+            progress.steps -= progress.steps % self._segment
+
+    def _prepare(self, lane: Lane) -> _Progress:
+        """Warm up and take the phases apart on a copy; then make the network that will be trained."""
+        from bench.devices import fallback_flags
+
+        device = self._devices[lane.device]
+        sync = device.synchronize
+        compiling = "compiling, " if lane.compiled else ""
+        self._watch.tell(self._cases(lane)[0], f"{compiling}first step and warm-up", 0.0, 0.0)
+        copy = self._learner(lane)
+        batch, *_, last = (*self._order(0),) * 2
+        with self._control.timed():
+            with surely_compiled(lane.compiled), fallback_flags() as flags:
+                first = timing.time_block(lambda: copy.step(batch), sync)
+            if len(last) < len(batch):  # its shape needs a compilation of its own
+                copy.step(last)
+            warm_ups = 1 if first.seconds > WARM_UPS * SLOW_STEP_S and not lane.compiled else WARM_UPS
+            step_s = min(timing.time_block(lambda: copy.step(batch), sync, 2).per_step for _ in range(warm_ups))
+            repeats = PHASE_STEPS if step_s < SLOW_STEP_S else 1
+            phases = copy.phases(copy.step, batch, repeats)
+        memory = peak_memory(device, partial(copy.step, batch))
+        with self._control.timed():
+            copy.net.eval()
+            infer_first = timing.time_block(lambda: copy.infer(batch), sync)
+            if len(last) < len(batch):
+                copy.infer(last)
+            infer_phases = copy.phases(copy.infer, batch, repeats)
+        infer_memory = peak_memory(device, partial(copy.infer, batch))
+        wanted = max(1, min(MOST_STEPS, round(BLOCK_S / step_s), self._per_epoch // FEWEST_BLOCKS))
+        self._control.check()
+        check = check_step(self._network, self._learner(lane), batch, fresh=True)
+        return _Progress(
+            lane, self._learner(lane), check, first.seconds, phases, memory, infer_first.seconds, infer_phases,
+            infer_memory, wanted if step_s < SLOW_STEP_S else 1, flags,
+        )  # fmt: skip
+
+    def _epoch(self, progress: _Progress, epoch: int) -> None:
+        import torch
+
+        plan, learner, device = self._plan, progress.learner, progress.learner.device
+        case, batches = self._cases(progress.lane)[0], self._order(epoch)
+        before, seconds, seen, losses, blocks = sum(progress.epochs_s), 0.0, 0, 0.0, 0
+        learner.wake(batches[0])  # it slept while another one had its turn
+        read = self._meters[progress.lane.device].read
+        used = read() if read else 0.0
+        for part in _parts(batches, progress.steps):
+            segments = [sum(map(len, some)) for some in _parts(part, self._segment)]
+            totals = torch.zeros(len(segments), device=device.torch)
+            work = partial(learner.steps, part, totals, self._segment)
+            block, images = self._timed_block(work, device, part)
+            for total, count in zip(totals.tolist(), segments, strict=True):  # read outside the clock, once a block
+                seen, losses, seconds = seen + count, losses + total, seconds + block * count / images
+                self._watch.extend(case, epoch * plan.images + seen, total / count, before + seconds)
+            blocks += 1
+            progress.samples.append(block / images * self._batch)
+            part_done = 0.9 * (epoch * plan.images + seen) / (plan.images * plan.epochs)
+            stage = f"epoch {epoch + 1} of {plan.epochs}"
+            self._watch.tell(case, stage, part_done, before + seconds, tuple(progress.samples))
+        if read and seconds >= energy.SHORTEST_S:
+            progress.energy_j.append(read() - used)
+        progress.rounds.append(blocks)
+        progress.epochs_s.append(seconds)
+        progress.last_loss = losses / plan.images
+
+    def _infer(self, progress: _Progress) -> None:
+        """Inference over the training images, timed; then its answers are checked."""
+        plan, learner = self._plan, progress.learner
+        (training, case, *_), batches = self._cases(progress.lane), self._order(0)
+        spent = sum(progress.epochs_s)
+        samples, seconds, seen = [], 0.0, 0
+        learner.wake(batches[0])
+        learner.net.eval()
+        for part in _parts(batches, 2 * progress.steps):
+            block, images = self._timed_block(lambda p=part: learner.infer_all(p), learner.device, part)
+            samples.append(block / images * self._batch)
+            seconds, seen = seconds + block, seen + images
+            part_done = 0.9 + 0.08 * seen / plan.images
+            self._watch.tell(training, "inference", part_done, spent + seconds, tuple(samples), case)
+        learning = Learning(plan.images, self._images.label, (seconds,), progress.infer_phases)
+        check = check_answers(self._network, learner, batches[0])
+        self._record(
+            case, progress, progress.infer_first_call_s, 2 * progress.steps, samples, [len(samples)], learning, check,
+            progress.infer_memory,
+        )  # fmt: skip
+
+    def _single(self, progress: _Progress) -> None:
+        """One image after the other, each waited for: the latency."""
+        learner, sync = progress.learner, progress.learner.device.synchronize
+        training, _, case = self._cases(progress.lane)
+        image = self._order(0)[0][:1]
+        learner.net.eval()
+        self._watch.tell(training, "single images", 0.98, sum(progress.epochs_s), at=case)
+
+        def one() -> None:
+            learner.infer(image)
+            sync()
+
+        samples, spent = [], 0.0
+        with self._control.timed():
+            first = timing.time_block(one, sync)
+            warm = min(timing.time_block(one, sync).seconds for _ in range(WARM_UPS))
+            phases = learner.phases(learner.infer, image, PHASE_STEPS)
+        calls = max(1, int(SINGLES_S / SINGLES_BLOCKS / warm))
+        while len(samples) < stats.FEWEST or (spent < SINGLES_S and len(samples) < SINGLES_BLOCKS):
+            with self._control.timed():
+                block = timing.time_block(one, sync, calls)
+            samples.append(block.per_step)
+            spent += block.seconds
+        memory = peak_memory(learner.device, partial(learner.infer, image))
+        learning = Learning(calls * len(samples), self._images.label, (spent,), phases)
+        check = check_answers(self._network, learner, image)
+        self._record(case, progress, first.seconds, calls, samples, [len(samples)], learning, check, memory)
+
+    def _conclude(self, progress: _Progress) -> None:
+        """The test, untimed; then one more step, checked, which spoils the weights: so it comes last."""
+        plan, learner = self._plan, progress.learner
+        case = self._cases(progress.lane)[0]
+        curve = self._watch.curve(case)
+        learning = Learning(
+            plan.images, self._images.label, tuple(progress.epochs_s), progress.phases,
+            tuple(zip(curve.images, curve.losses, strict=True)), progress.last_loss,
+            learner.accuracy(self._control.check), tuple(progress.energy_j),
+        )  # fmt: skip
+        learner.net.train()
+        after = check_trained(self._network, learner, self._order(0)[:3])
+        self._record(
+            case, progress, progress.first_call_s, progress.steps, progress.samples, progress.rounds, learning,
+            worse(progress.check, after), progress.memory,
+        )  # fmt: skip
+
+    def _timed_block(self, work: Callable[[], object], device: Device, part: list[Tensor]) -> tuple[float, int]:
+        """Wall seconds of the work, and how many images it was."""
+        with self._control.timed():
+            block = timing.time_block(work, device.synchronize)
+        return block.seconds, sum(len(batch) for batch in part)
+
+    def _record(
+        self, case: Case, progress: _Progress, first_call_s, calls, samples, rounds, learning: Learning, check: Check,
+        memory: Memory,
+    ) -> None:  # fmt: skip
+        status, reason = judge_spread(samples)
+        if len(samples) < stats.FEWEST:
+            status, reason = NOISY, f"Only {len(samples)} blocks were timed, too few for an interval: use more images."
+        if check.verdict == WRONG:
+            status, reason = WRONG, " ".join(filter(None, (check.text, reason)))
+        flags = (*progress.flags, *([check.text] if check.verdict == REDUCED else []))
+        self._finish(Measurement(
+            case, self._cost(case), status, reason, first_call_s, calls, tuple(samples), tuple(rounds),
+            check=check, flags=flags, learning=learning, memory=memory,
+        ))  # fmt: skip
+
+    def _cost(self, case: Case) -> Cost:
+        """Of a batch; backward counts as two forward passes, and reads and writes the weights and Adam's moments."""
+        training, batch, width = case.workload.endswith("train"), case.size, WIDTHS[case.dtype]
+        weights = self._network.parameters * (8 if training else 1)
+        passes = 3 if training else 1
+        return Cost(passes * self._network.forward_flops * batch, width * (weights + batch * 28 * 28), batch)
+
+    def _learner(self, lane: Lane) -> Learner:
+        return Learner(self._network, self._devices[lane.device], self._images, self._plan, self._weights, lane)
+
+    def _order(self, epoch: int) -> tuple[Tensor, ...]:
+        """The batches of an epoch, as indices of images."""
+        return order(self._plan, epoch).split(self._batch)
+
+    def _cases(self, lane: Lane) -> tuple[Case, ...]:
+        """Training, inference, and perhaps single images."""
+        return self._plan.cases_of(self._network.name, self._batch, lane)
+
+    def _attempt(self, cases: Sequence[Case], work: Callable[[], object]) -> bool:
+        """Do the work; what the device cannot do ends these cases, and the others go on."""
+        error = self._attempts.fails(cases[0].device, work, cases[0].threads)
+        if error:
+            self._fail(cases, error)
+        return not error
+
+    def _fail(self, cases: Sequence[Case], error: str) -> None:
+        for case in cases:
+            self._finish(Failure(case, error))
+        training = self._cases(cases[0].lane)[0]
+        if training in cases:
+            self._watch.drop(training)
+
+
+def judge_spread(samples: Sequence[float]) -> tuple[str, str]:
+    """Status and reason of samples whose number was not chosen: CONVERGED, or NOISY above TARGET."""
+    width = stats.median(samples).relative_half_width
+    if width > TARGET:
+        return NOISY, f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}."
+    return CONVERGED, ""
+
+
+def _parts(batches: tuple[Tensor, ...], steps: int) -> Iterator[list[Tensor]]:
+    for i in range(0, len(batches), steps):
+        yield list(batches[i : i + steps])

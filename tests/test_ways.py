@@ -1,0 +1,170 @@
+"""The ways in which a device computes: each is a lane of its own, does what it says, and is verified."""
+
+import pytest
+import torch
+from fakes import Watcher
+
+from bench import models, ops  # noqa: F401
+from bench.cases import EFFORTS, Case, Lane, PlanError
+from bench.compiling import autocast, compiled, surely_compiled
+from bench.datasets import load
+from bench.devices import Device, find_devices
+from bench.learner import Learner, initial_weights, order
+from bench.memory import TENSORS, peak_memory
+from bench.plans import SweepPlan, TrainingPlan
+from bench.registry import CHANNELS_LAST, FORMATS, NETWORKS
+from bench.results import RIGHT, Failure, Memory
+from bench.sweep import measure
+from bench.training import train
+
+FOUND = {device.name: device for device in find_devices() if device.usable}
+QUICK = EFFORTS["quick"]
+
+
+def learner(lane, network="mlp", images=64):
+    plan = TrainingPlan((network,), ("cpu",), batches=(32,), images=images, data="synthetic")
+    net = NETWORKS[network]
+    return Learner(net, Device("cpu"), load("synthetic", images=images), plan, initial_weights(net, 0), lane), plan
+
+
+def test_every_combination_is_a_lane_and_threads_are_the_cpus_alone():
+    plan = SweepPlan("conv2d", (64,), ("cpu", "mps"), dtypes=("float32", "autocast-bfloat16"), threads=(1, 2),
+                     layouts=("contiguous", "channels_last"), compiled=(False, True))  # fmt: skip
+    assert len(plan.lanes) == len(set(plan.lanes)) == 2 * 2 * 2 * (2 + 1)
+    assert Lane("cpu", "autocast-bfloat16", 2, "channels_last", True).settings == [
+        "autocast bfloat16", "2 threads", "channels last", "compiled"]  # fmt: skip
+
+
+def test_what_has_no_images_has_no_layout_to_choose():
+    layouts = ("contiguous", "channels_last")
+    assert len(SweepPlan("matmul", (64,), ("cpu",), layouts=layouts).lanes) == 1
+    plan = TrainingPlan(("mlp", "convnet"), ("cpu",), layouts=layouts)
+    assert [len(plan.lanes_for(name, 128)) for name in plan.networks] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"dtypes": ("int8",)}, "'int8'"), ({"dtypes": ()}, "at least one"), ({"layouts": ("nhwc",)}, "'nhwc'"),
+     ({"threads": (1, 1)}, "once"), ({"threads": (-1,)}, "from 0"), ({"compiled": ()}, "at least one")],
+)  # fmt: skip
+def test_ways_that_make_no_sense_are_refused(change, says):
+    for make in (lambda: SweepPlan("matvec", (64,), ("cpu",), **change),
+                 lambda: TrainingPlan(("mlp",), ("cpu",), **change)):  # fmt: skip
+        with pytest.raises(PlanError, match=says):
+            make()
+
+
+def test_a_sweep_measures_and_verifies_every_way():
+    watcher = Watcher(FOUND)
+    plan = SweepPlan("conv2d", (32,), ("cpu",), QUICK, dtypes=("float32", "autocast-bfloat16"), threads=(1, 2),
+                     layouts=("contiguous", "channels_last"), compiled=(False,))  # fmt: skip
+    measure(plan, watcher)
+    assert [outcome.case for outcome in watcher.run.outcomes] == list(plan.cases)
+    assert {m.check.verdict for m in watcher.run.measurements} == {RIGHT}
+    assert len(watcher.run.measurements) == 8
+    exact = {m.case.dtype: m.check.error for m in watcher.run.measurements}
+    assert exact["autocast-bfloat16"] > 100 * exact["float32"], "products were computed in eight bits"
+
+
+def test_training_measures_every_way_every_batch_size_and_single_images():
+    watcher = Watcher(FOUND)
+    plan = TrainingPlan(("convnet",), ("cpu",), batches=(32, 64), images=256, data="synthetic", one_by_one=True,
+                        dtypes=("float32", "bfloat16", "autocast-bfloat16"), threads=(2,),
+                        layouts=("contiguous", "channels_last"))  # fmt: skip
+    train(plan, watcher)
+    run = watcher.run
+    assert {outcome.case for outcome in run.outcomes} == set(plan.cases)
+    assert len(plan.cases) == 6 * (2 + 2) + 6
+    assert [failure for failure in run.failures] == []
+    assert {m.check.verdict for m in run.measurements} == {RIGHT}, [m.check for m in run.measurements]
+    singles = [m for m in run.measurements if m.case.size == 1]
+    assert {m.case.workload for m in singles} == {"convnet/infer"}
+    assert len(singles) == 6
+    assert all(m.cost.items == 1 and len(m.samples_s) >= 6 for m in singles)
+    assert all(m.memory.used_bytes > 4e5 for m in run.measurements)
+    assert run.what(singles[0].case) == "ConvNet inference of one image"
+    assert run.what(Case("convnet/train", 64, "cpu")) == "ConvNet training, batch 64"
+
+
+def test_a_learner_computes_in_its_format_and_layout():
+    student, plan = learner(Lane("cpu", "bfloat16"))
+    assert {p.dtype for p in student.net.parameters()} == {torch.bfloat16}
+    assert student.step(order(plan, 0)[:32]).dtype == torch.float32, "a loss in eight bits would tell nothing"
+    student, plan = learner(Lane("cpu", layout=CHANNELS_LAST), "convnet")
+    weight = student.net[2].weight
+    assert weight.is_contiguous(memory_format=torch.channels_last)
+    assert not weight.is_contiguous()
+    student, _ = learner(Lane("cpu", "autocast-float16"))
+    assert {p.dtype for p in student.net.parameters()} == {torch.float32}
+
+
+def test_float16_with_autocast_scales_its_loss_and_gradients_come_out_right():
+    student, plan = learner(Lane("cpu", "autocast-float16"))
+    usual, _ = learner(Lane("cpu"))
+    index = order(plan, 0)[:32]
+    assert student._scaler.is_enabled()
+    assert not usual._scaler.is_enabled()
+    student.step(index), usual.step(index)
+    for mine, right in zip(student.net.parameters(), usual.net.parameters(), strict=True):
+        assert torch.allclose(mine.grad, right.grad, atol=0.1 * right.grad.abs().max().item() + 1e-4)
+
+
+def test_an_autocast_that_pytorch_lacks_is_an_error_not_float32_in_disguise():
+    class Refusing:
+        _enabled = False
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "autocast", lambda *args: Refusing())
+        with pytest.raises(RuntimeError, match="no autocast to bfloat16 on cpu"):
+            autocast("cpu", "autocast-bfloat16")
+
+
+def test_an_operation_is_compiled_and_right():
+    watcher = Watcher(FOUND)
+    plan = SweepPlan("softmax", (64,), ("cpu",), QUICK, compiled=(False, True))
+    measure(plan, watcher)
+    usual, fast = watcher.run.measurements
+    assert (usual.case.compiled, fast.case.compiled) == (False, True)
+    assert fast.check.verdict == RIGHT
+    assert fast.first_call_s > 10 * usual.first_call_s, "the first call compiles, and stands apart"
+
+
+def test_what_pytorch_leaves_uncompiled_is_no_result():
+    """It calls an LSTM as it is, without a word; that must not be shown as compiled."""
+    watcher = Watcher(FOUND)
+    train(TrainingPlan(("lstm",), ("cpu",), images=128, data="synthetic", compiled=(True,)), watcher)
+    assert all(isinstance(outcome, Failure) for outcome in watcher.run.outcomes)
+    assert "compiles nothing" in watcher.run.failures[0].error
+    with pytest.raises(RuntimeError, match="compiles nothing"), surely_compiled(True):
+        torch.ones(2).sum()
+    with surely_compiled(True):
+        compiled(lambda x: x + 1)(torch.ones(2))
+
+
+def test_memory_counts_what_is_there_what_comes_and_what_goes():
+    a = torch.rand(1000, 1000)
+
+    def work():
+        b = a @ a
+        c = b + 1
+        del b
+        return c.mul_(2)
+
+    found = peak_memory(Device("cpu"), work)
+    assert found == Memory(3 * 4_000_000, found.pool_bytes, TENSORS)
+    assert found.pool_bytes > 50e6, "the whole program"
+
+
+def test_training_holds_weights_gradients_and_both_moments_at_least():
+    student, plan = learner(Lane("cpu"))
+    index = order(plan, 0)[:32]
+    student.step(index)
+    held = peak_memory(Device("cpu"), lambda: student.step(index)).used_bytes
+    assert 4 * 4 * NETWORKS["mlp"].parameters < held < 6 * 4 * NETWORKS["mlp"].parameters
+    assert peak_memory(Device("cpu"), lambda: student.infer(index)).used_bytes < held / 2
+
+
+def test_every_format_is_stored_as_it_says():
+    for name in FORMATS:
+        student, _ = learner(Lane("cpu", name))
+        assert next(student.net.parameters()).dtype == getattr(torch, name)
