@@ -3,12 +3,13 @@
 Layers; a module imports only from the rows above its own::
 
     home  stats  units  timing  registry  apple
-    database  data  datasets  modules  ops  models  cases  compiling  environment  energy  gate  fit
+    database  data  datasets  presets  modules  ops  models  cases  compiling  environment  energy  gate  fit
     plans  results  devices
     estimate  learner  runner  runfile  guards  analysis  memory
     export  recorded
     store  compare  verify  subject  watch  attempts
-    contest  sweep  download  verdict
+    verify_networks  sweep  download  verdict
+    contest
     training  replay
     resume
     conclusions  doctor  fresh

@@ -17,7 +17,8 @@ from bench.memory import peak_memory
 from bench.plans import TrainingPlan
 from bench.registry import NETWORKS, WIDTHS, Cost
 from bench.results import CONVERGED, NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Memory, Outcome
-from bench.verify import check_answers, check_step, check_trained, worse
+from bench.verify import worse
+from bench.verify_networks import check_answers, check_step, check_trained
 from bench.watch import Watch
 
 if TYPE_CHECKING:

@@ -14,13 +14,19 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from bench.cases import Case
+from bench.plans import SweepPlan
 from bench.results import FAILED, IMPOSSIBLE, WRONG
 from bench.stats import Estimate
 
+if TYPE_CHECKING:
+    from bench.runner import Control
+
+ASKED_S = 0.2  # so often whether to stop
 Medians = dict[Case, Estimate]  # of one process
 LARGEST_SPREAD = 1.1  # between processes: more than that is worth a warning
 
@@ -39,20 +45,66 @@ class Spread:
     within: float  # the widest interval of a single process, its upper over its lower end
 
 
-def run_fresh(arguments: Sequence[str], times: int, tell: Callable[[int], None]) -> list[Medians]:
-    """``python -m bench sweep *arguments`` in ``times`` new processes, one after the other. FreshError."""
+def run_fresh(
+    arguments: Sequence[str], times: int, tell: Callable[[int], None], check: Callable[[], None] = lambda: None
+) -> list[Medians]:
+    """``python -m bench sweep *arguments`` in ``times`` new processes, one after the other. FreshError.
+
+    ``check`` is asked several times a second, and may end it by raising; the process is told to stop.
+    """
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(times):
             tell(number)
-            out = Path(folder) / f"{number}.json"
+            out, said = Path(folder) / f"{number}.json", Path(folder) / "said"
             command = [sys.executable, "-m", "bench", "sweep", *arguments, "--out", str(out)]
-            done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
+            with said.open("w+") as errors:
+                code = _finished(command, errors, check)
+                errors.seek(0)
+                lines = errors.read().strip().splitlines() or [f"exit code {code}"]
             if not out.exists():
-                said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-                raise FreshError(f"Process {number + 1} gave no run: {said[-1]}")
+                raise FreshError(f"Process {number + 1} gave no run: {lines[-1]}")
             found.append(medians_of(json.loads(out.read_bytes())))
     return found
+
+
+def _finished(command: list[str], errors: IO[str], check: Callable[[], None]) -> int:
+    """The exit code of the command once it has ended."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, cwd=Path(__file__).parent.parent)
+    try:
+        while True:
+            check()
+            try:
+                return process.wait(ASKED_S)
+            except subprocess.TimeoutExpired:
+                continue
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+
+
+def in_new_processes(plan: SweepPlan, times: int, control: Control) -> None:
+    """A job: the plan in new processes, published as ``spreads``. Each process keeps its own run."""
+
+    def tell(number: int) -> None:
+        control.publish(stage=f"process {number + 1} of {times}", done=number / times)
+
+    control.publish(spreads=tuple(spreads(run_fresh(arguments_of(plan), times, tell, control.check))))
+
+
+def arguments_of(plan: SweepPlan) -> list[str]:
+    """The options of ``python -m bench sweep`` that make this plan."""
+    switch = {False: "off", True: "on"}
+    options = {
+        "op": plan.operation, "sizes": plan.sizes, "devices": plan.devices, "effort": plan.budget.name,
+        "seed": plan.seed, "dtypes": plan.dtypes, "threads": [number or "default" for number in plan.threads],
+        "layouts": plan.layouts, "compile": [switch[one] for one in plan.compiled],
+    }  # fmt: skip
+    told = {
+        name: value if isinstance(value, str | int) else ",".join(map(str, value)) for name, value in options.items()
+    }
+    return [part for name, value in told.items() for part in (f"--{name}", str(value))]
 
 
 def medians_of(data: dict) -> Medians:

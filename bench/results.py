@@ -178,14 +178,13 @@ class Run:
         return " · ".join([self.label(lane.device), *lane.settings])
 
     def what(self, case: Case) -> str:
-        """A case without its lane, for people: "1 500", or "ConvNet training", with the batch where it matters."""
+        """A case without its lane, for people: "1 500", or "Training ConvNet", with the batch where it matters."""
         network, slash, mode = case.workload.partition("/")
         if not slash:
             return count(case.size)
         batches = {outcome.case.size for outcome in self.outcomes if outcome.case.workload.endswith("/train")}
-        batch = "" if batches <= {case.size} else " of one image" if case.size == 1 else f", batch {count(case.size)}"
-        title = NETWORKS[network].title if network in NETWORKS else network
-        return f"{title} {'training' if mode == 'train' else 'inference'}{batch}"
+        batch = "" if batches <= {case.size} else ", one image" if case.size == 1 else f", batch {count(case.size)}"
+        return f"{'Training' if mode == 'train' else 'Inference with'} {NETWORKS[network].title}{batch}"
 
     @property
     def emulated(self) -> bool:

@@ -13,6 +13,7 @@ from bench.plans import SweepPlan
 from bench.results import WRONG, Check, Failure, Learning, Run
 from bench.runner import Curve, State
 from bench.ui import charts, live, session
+from bench.units import count
 
 APP = str(Path(__file__).parent.parent / "app.py")
 
@@ -78,7 +79,7 @@ def test_a_sweep_ends_in_a_chart_a_table_and_files(app):
     snapshot = session.runner().join(60)
     assert snapshot.state is State.DONE, snapshot.details
     clean(app.run())
-    assert len(app.get("plotly_chart")) == (6 if len(snapshot.usable) > 1 else 4)
+    assert len(app.get("plotly_chart")) == (7 if len(snapshot.usable) > 1 else 5)
     assert len(app.get("download_button")) == 4
     assert len(app.dataframe[0].value) == 2 * len(snapshot.usable)
 
@@ -103,7 +104,7 @@ def test_a_recorded_run_is_shown_with_verdict_doubts_and_failures(app):
     finished("sweep", sweep(points, failures=[(8192, "mps", "MPS backend out of memory")]))
     clean(app.run())
     assert any("use the CPU, above it MPS: 10.0 times" in s.value for s in app.subheader)
-    assert any("8192 on MPS: MPS backend out of memory" in w.value for w in app.warning)
+    assert any(f"{count(8192)} on MPS: MPS backend out of memory" in w.value for w in app.warning)
     assert len(app.metric) == 2, "the largest size on either device; two sizes make no curve"
     assert not any("Emulated" in w.value for w in app.warning)
 
@@ -150,11 +151,15 @@ def visit(app, page):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [({"epochs": 0}, "Epochs must be"), ({"images": 0}, "Images must be"), ({"batch": 0}, "batch size"),
+     ({"batch": "many"}, "whole numbers"),
      ({"images": 64}, "A batch of 128"), ({"images": 129}, "batch normalisation needs at least 2")],
 )  # fmt: skip
 def test_wrong_training_numbers_are_refused_where_they_were_typed(training, changes, says):
     for key, value in changes.items():
-        training.number_input(key=key).set_value(value)
+        if key == "batch":
+            training.text_input(key=key).set_value(str(value))
+        else:
+            training.number_input(key=key).set_value(value)
     clean(training.run())
     assert [says in e.value for e in training.sidebar.error] == [True]
     assert button(training, "run").disabled
@@ -185,7 +190,7 @@ def test_a_training_ends_in_the_recap_of_the_article(training):
     table = training.dataframe[0].value
     assert list(table.model) == ["MLP"] * len(snapshot.usable)
     assert (table.training > 0).all() and (table.inference > 0).all()
-    assert len(training.get("plotly_chart")) == 3 and len(training.get("download_button")) == 4
+    assert len(training.get("plotly_chart")) == 4 and len(training.get("download_button")) == 4
     assert any("contain loading" in c.value for c in training.caption)
 
 

@@ -10,7 +10,7 @@ import torch
 from bench import models, ops, registry  # noqa: F401
 from bench.__main__ import _parser
 from bench.data import draw_from
-from bench.plans import TrainingPlan, parse_sizes
+from bench.plans import TrainingPlan, parse_batches, parse_sizes
 from bench.verify import Judge, Outline
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -23,7 +23,9 @@ def test_every_command_is_understood(command):
     if hasattr(options, "sizes"):
         assert parse_sizes(options.sizes)
     if hasattr(options, "models"):
-        TrainingPlan(tuple(options.models.split(",")), ("cpu",), options.epochs, options.batch, options.images)
+        TrainingPlan(
+            tuple(options.models.split(",")), ("cpu",), options.epochs, parse_batches(options.batch), options.images
+        )
 
 
 def test_there_are_commands():

@@ -17,7 +17,8 @@ from bench.learner import Learner, initial_weights, order
 from bench.plans import TrainingPlan
 from bench.registry import NETWORKS, OPERATIONS, WIDTHS, stored
 from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
-from bench.verify import Judge, Outline, check_answers, check_step, check_trained, pick, worse
+from bench.verify import Judge, Outline, pick, worse
+from bench.verify_networks import check_answers, check_step, check_trained
 
 QUICK = [name for name in NETWORKS if name != "resnet18"]  # seconds a step, and nothing that the others lack
 SIZES = (16, 100, 257)

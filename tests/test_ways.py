@@ -82,8 +82,8 @@ def test_training_measures_every_way_every_batch_size_and_single_images():
     assert len(singles) == 6
     assert all(m.cost.items == 1 and len(m.samples_s) >= 6 for m in singles)
     assert all(m.memory.used_bytes > 4e5 for m in run.measurements)
-    assert run.what(singles[0].case) == "ConvNet inference of one image"
-    assert run.what(Case("convnet/train", 64, "cpu")) == "ConvNet training, batch 64"
+    assert run.what(singles[0].case) == "Inference with ConvNet, one image"
+    assert run.what(Case("convnet/train", 64, "cpu")) == "Training ConvNet, batch 64"
 
 
 def test_a_learner_computes_in_its_format_and_layout():
@@ -105,8 +105,9 @@ def test_float16_with_autocast_scales_its_loss_and_gradients_come_out_right():
     assert student._scaler.is_enabled()
     assert not usual._scaler.is_enabled()
     student.step(index), usual.step(index)
-    for mine, right in zip(student.net.parameters(), usual.net.parameters(), strict=True):
-        assert torch.allclose(mine.grad, right.grad, atol=0.1 * right.grad.abs().max().item() + 1e-4)
+    pairs = [(a.grad, b.grad) for a, b in zip(student.net.parameters(), usual.net.parameters(), strict=True)]
+    total = sum(right.norm() ** 2 for _, right in pairs) ** 0.5
+    assert all((mine - right).norm() < 0.05 * right.norm() + 2e-3 * total for mine, right in pairs)
 
 
 def test_an_autocast_that_pytorch_lacks_is_an_error_not_float32_in_disguise():

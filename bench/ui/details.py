@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from statistics import median
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
@@ -40,6 +41,22 @@ def clocks_against_size(run: Run, axis: str, planned: Sequence[int], log: bool) 
             )  # fmt: skip
     size_axis(figure, axis, planned, log)
     figure.update_yaxes(title="time per call", **time_axis(log))
+    return finished(figure, run)
+
+
+def speed_over_time(run: Run) -> go.Figure:
+    """Calls a second against seconds of measuring, a point a round: throttling is a line that falls."""
+    figure = go.Figure()
+    for m in run.measurements:
+        lasted = np.cumsum([sum(a_round) * m.calls for a_round in m.by_round if a_round])
+        speeds = [1 / median(a_round) for a_round in m.by_round if a_round]
+        figure.add_scatter(
+            x=lasted, y=speeds, mode="lines+markers", marker={"size": 4}, line={"color": COLORS.get(m.case.device)},
+            name=f"{run.what(m.case)} on {run.name(m.case.lane)}",
+            hovertemplate="after %{x:.0f} s: %{y:.4s} calls a second<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title="seconds of measuring", rangemode="tozero")
+    figure.update_yaxes(title="calls a second", rangemode="tozero")
     return finished(figure, run)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from bench import verdict
@@ -12,6 +14,8 @@ from bench.runner import Snapshot, State
 from bench.store import Head, StoreError
 from bench.ui.plain import plain
 from bench.ui.session import kept, runner
+
+MOST_HEADLINES = 3
 
 
 def about_devices(snapshot: Snapshot) -> None:
@@ -73,6 +77,15 @@ def _go_on(head: Head) -> None:
 
 def _dismiss(head: Head) -> None:
     kept().crashed.remove(head)
+
+
+def headlines(sentences: Sequence[str]) -> None:
+    """The verdict in large type; more than a few sentences would shout, and become a list."""
+    if len(sentences) <= MOST_HEADLINES:
+        for sentence in sentences:
+            st.subheader(sentence, anchor=False)
+    else:
+        st.markdown("\n".join(f"- **{plain(sentence)}**" for sentence in sentences))
 
 
 def about_run(run: Run) -> None:

@@ -15,10 +15,12 @@ from bench.results import REFERENCE, Run
 from bench.stats import Estimate
 from bench.ui import charts, details, tables
 from bench.ui.downloads import chart_config, show_downloads
-from bench.ui.notices import about_doubts, about_run
+from bench.ui.explore import show_any_axis
+from bench.ui.notices import about_doubts, about_run, headlines
 from bench.ui.plain import plain
 from bench.units import count, si, significant
 
+MOST_LANES = 4
 ROOFLINE = (
     "Left, a device is held up by its memory (the slope), right by its arithmetic (the flat part). A point far below "
     "both lines is held up by something else, at small sizes by starting the call. Dashed lines are ceilings: "
@@ -36,8 +38,7 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
     """Everything of a sweep that is over; ``band`` is the factor by which a device differed from itself."""
     found = _portraits(to_json(run), run)
     crossings = [crossing for portrait in found.values() for crossing in portrait.crossings]
-    for sentence in verdict.of_sweep(run, found):
-        st.subheader(sentence, anchor=False)
+    headlines(verdict.of_sweep(run, found))
     own_roofs = guards.roofs(run)
     for sentence in verdict.of_portraits(run, found, own_roofs):
         st.markdown(plain(sentence))
@@ -47,8 +48,12 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
     if not run.measurements:
         return
     _figures(run, found)
+    if verdict.is_sustained(run):
+        figure = details.speed_over_time(run)
+        alt = "Calls a second against time: a level line is a device that keeps its speed."
+        st.plotly_chart(figure, key="chart sustained", config=chart_config("sustained"), alt=alt)
     axis, sizes = axis_of(run), sizes_of(run)
-    names = ["Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Table"]
+    names = ["Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Any axis", "Table"]
     if len(run.lanes) < 2:
         names.remove("Speed-up")
     if run.devices == (REFERENCE,):
@@ -86,6 +91,8 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
             alt = "Time per call by three clocks: the wall, the device's own, and until the call had been queued."
             st.plotly_chart(figure, key="chart clocks", config=chart_config("clocks"), alt=alt)
             st.caption(CLOCKS)
+    with tabs["Any axis"]:
+        show_any_axis(run, "any")
     with tabs["Table"]:
         tables.sweep_table(run, axis)
     title = f"{OPERATIONS[str(run.settings['operation'])].title}: time per call against {axis}"
@@ -135,7 +142,9 @@ def _portraits(record: str, _run: Run) -> dict[Lane, Portrait]:
 
 
 def _figures(run: Run, found: dict[Lane, Portrait]) -> None:
-    """Each device in figures: at the largest size, to start a call, and moving data."""
+    """Each device in figures: at the largest size, to start a call, and moving data. Many lanes are for the table."""
+    if len(found) > MOST_LANES:
+        return
     largest = max(m.case.size for m in run.measurements)
     with st.container(horizontal=True):
         for lane, portrait in found.items():

@@ -12,7 +12,8 @@ from bench.results import Run
 from bench.runner import Curve, Snapshot, curves_of
 from bench.ui import charts, tables
 from bench.ui.downloads import chart_config, show_downloads
-from bench.ui.notices import about_doubts, about_run
+from bench.ui.explore import show_any_axis
+from bench.ui.notices import about_doubts, about_run, headlines
 from bench.ui.plain import plain
 
 HEADLINE = (
@@ -48,8 +49,7 @@ def _curves(run: Run, curves: Sequence[Curve]) -> None:
 def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
     """Everything of a training that is over; a run read from a file has its curves in its measurements."""
     curves = curves or curves_of(run)
-    for sentence in verdict.of_training(run):
-        st.subheader(sentence, anchor=False)
+    headlines(verdict.of_training(run))
     about_run(run)
     about_doubts(run)
     if run.measurements:
@@ -66,4 +66,6 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
     st.plotly_chart(
         figure, key="chart phases", config=chart_config("phases"), alt="Phases of a training step, by device."
     )
+    with st.expander("Any axis on x, any as lines", icon=":material/query_stats:"):
+        show_any_axis(run, "any")
     show_downloads(run, partial(charts.loss_against_images, curves, run), "Training: loss against images seen")

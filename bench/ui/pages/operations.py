@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
 from bench import verdict
-from bench.cases import again
 from bench.estimate import describe, sweep_outlook
 from bench.plans import SweepPlan
+from bench.presets import OPERATIONS_PAGE
 from bench.results import Run
 from bench.runner import Snapshot
 from bench.sweep import measure
 from bench.ui import charts, tables
 from bench.ui.controls import choose_sweep, rates
 from bench.ui.downloads import chart_config
+from bench.ui.experiments import NOISE, show_experiments
 from bench.ui.live import begin, follow, show_end, start_or_stop
 from bench.ui.notices import about_devices
+from bench.ui.questions import ask, asked
 from bench.ui.session import load_torch, runner
 from bench.ui.sweep_view import alt_text, axis_of, log_axes, show_sweep, sizes_of
 from bench.units import duration, size
 
-KIND, NOISE = "sweep", "aa"
+KIND = "sweep"
 
 
 def show() -> None:
@@ -38,6 +39,7 @@ def show() -> None:
     load_torch()
     _button(plan, snapshot)
     about_devices(snapshot)
+    ask(snapshot, OPERATIONS_PAGE)
     if follow(snapshot, KIND, _draw):
         return
     last = runner().last(KIND)
@@ -51,27 +53,7 @@ def show() -> None:
     show_end(last)
     if last.run and last.run.outcomes:
         show_sweep(last.run, _band(last.run))
-        _instrument(plan)
-
-
-def _instrument(plan: SweepPlan | None) -> None:
-    """A device against itself: how large a difference means nothing."""
-    with st.expander("How good is the instrument itself?", icon=":material/balance:"):
-        st.markdown(
-            "Measures one device against itself, as if it were two. Whatever difference shows is the instrument's own "
-            "noise on this machine now; it becomes a grey band in the speed-up chart."
-        )
-        if plan and not runner().snapshot.active:
-            device = plan.devices[-1]
-            twice = replace(plan, devices=(device, again(device)))
-            st.button(
-                "Measure it against itself", key="itself", icon=":material/balance:", on_click=begin,
-                args=(partial(measure, twice), NOISE, twice.cases),
-            )  # fmt: skip
-        last = runner().last(NOISE)
-        if last and last.run and not last.active:
-            for sentence in verdict.of_noise(last.run):
-                st.markdown(f"**{sentence}**")
+    show_experiments(plan, snapshot)
 
 
 def _button(plan: SweepPlan | None, snapshot: Snapshot) -> None:
@@ -81,9 +63,11 @@ def _button(plan: SweepPlan | None, snapshot: Snapshot) -> None:
     outlook = sweep_outlook(plan, rates(snapshot))
     left = [case for case in plan.cases if case.size not in outlook.left_out]
     label = f"Run · {len(left)} cases · about {duration(outlook.seconds)}"
-    start_or_stop(
-        snapshot, label, partial(measure, plan), KIND, plan.cases, "" if left else "Nothing of this fits into memory."
-    )
+    job = partial(measure, plan)
+    if left and not snapshot.active and asked(OPERATIONS_PAGE):
+        begin(job, KIND, plan.cases)
+        st.rerun()
+    start_or_stop(snapshot, label, job, KIND, plan.cases, "" if left else "Nothing of this fits into memory.")
     if not snapshot.active:
         st.caption(f"Needs about {size(outlook.memory_bytes)} of memory. {describe(outlook)}")
 

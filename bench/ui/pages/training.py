@@ -10,11 +10,13 @@ from bench.datasets import FASHION, available
 from bench.download import fetch
 from bench.estimate import training_outlook
 from bench.plans import TrainingPlan
+from bench.presets import TRAINING_PAGE
 from bench.runner import Snapshot
 from bench.training import train
 from bench.ui.controls import choose_training, rates
 from bench.ui.live import begin, follow, show_end, start_or_stop
 from bench.ui.notices import about_devices
+from bench.ui.questions import ask, asked
 from bench.ui.session import load_torch, runner
 from bench.ui.training_view import draw_training, show_training
 from bench.units import duration, size
@@ -34,6 +36,7 @@ def show() -> None:
     load_torch()
     _button(plan, snapshot)
     about_devices(snapshot)
+    ask(snapshot, TRAINING_PAGE)
     if follow(snapshot, KIND, draw_training):
         return
     download, last = runner().last(DOWNLOAD), runner().last(KIND)
@@ -55,9 +58,11 @@ def _button(plan: TrainingPlan | None, snapshot: Snapshot) -> None:
     outlook = training_outlook(plan, rates(snapshot))
     trainings = sum(case.workload.endswith("/train") for case in plan.cases)
     label = f"Run · {trainings} training{'s' if trainings > 1 else ''} · about {duration(outlook.seconds)}"
-    start_or_stop(
-        snapshot, label, partial(train, plan), KIND, plan.cases, "Download the images first." if missing else ""
-    )
+    job = partial(train, plan)
+    if not missing and not snapshot.active and asked(TRAINING_PAGE):
+        begin(job, KIND, plan.cases)
+        st.rerun()
+    start_or_stop(snapshot, label, job, KIND, plan.cases, "Download the images first." if missing else "")
     if snapshot.active:
         return
     st.caption(f"Needs about {size(outlook.memory_bytes)} of memory.")

@@ -1,0 +1,82 @@
+"""What else can be asked of the chosen operation: the instrument itself, minutes on end, and new processes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from bench import fresh, verdict
+from bench.cases import again, sustained
+from bench.plans import SweepPlan
+from bench.runner import Snapshot
+from bench.sweep import measure
+from bench.ui.live import begin
+from bench.ui.session import runner
+from bench.units import count, si, significant
+
+NOISE, SWEEP, FRESH = "aa", "sweep", "fresh"
+PROCESSES = 5
+
+
+def show_experiments(plan: SweepPlan | None, snapshot: Snapshot) -> None:
+    """Three further experiments, folded away."""
+    with st.expander("Further experiments: how far can a number be trusted?", icon=":material/science:"):
+        if plan is None or snapshot.active or not snapshot.devices:
+            st.caption("Available once the choices at the side make a plan and nothing is running.")
+            return
+        tabs = st.tabs(["The instrument itself", "For minutes", "In new processes"])
+        with tabs[0]:
+            _against_itself(plan)
+        with tabs[1]:
+            _for_minutes(plan)
+        with tabs[2]:
+            _in_new_processes(plan)
+
+
+def _against_itself(plan: SweepPlan) -> None:
+    st.markdown(
+        "Measures one device against itself, as if it were two. Whatever difference shows is the instrument's own "
+        "noise on this machine now; it becomes a grey band in the speed-up chart."
+    )
+    device = plan.devices[-1]
+    twice = replace(plan, devices=(device, again(device)))
+    _start("Measure it against itself", "itself", partial(measure, twice), NOISE, twice.cases)
+    last = runner().last(NOISE)
+    if last and last.run and not last.active:
+        for sentence in verdict.of_noise(last.run):
+            st.markdown(f"**{sentence}**")
+
+
+def _for_minutes(plan: SweepPlan) -> None:
+    st.markdown("Runs one size for minutes without a pause: does the device keep its speed when it gets warm?")
+    left, right = st.columns(2)
+    size = left.selectbox("Size", plan.sizes, index=len(plan.sizes) - 1, format_func=count, key="sustained size")
+    minutes = right.select_slider("Minutes", [0.5, 1, 2, 5, 10, 20], value=2, key="minutes")
+    long = replace(plan, sizes=(size,), devices=plan.devices[-1:], budget=sustained(minutes))
+    _start(f"Run it for {minutes:g} min", "sustain", partial(measure, long), SWEEP, long.cases)
+
+
+def _in_new_processes(plan: SweepPlan) -> None:
+    st.markdown(
+        "Starts the same sweep in several new processes, one after the other: some calls are two to three times slower "
+        "in some of them, which no repetition inside a process shows. Each is kept in the history as a run of its own."
+    )
+    times = st.select_slider("Processes", [2, 3, 5, 8, 12], value=PROCESSES, key="processes")
+    _start(f"Measure in {times} processes", "fresh", partial(fresh.in_new_processes, plan, times), FRESH, ())
+    last = runner().last(FRESH)
+    if last and last.spreads and not last.active:
+        st.markdown(f"**{fresh.sentence(last.spreads)}**")
+        frame = pd.DataFrame([
+            {"case": str(spread.case), "fastest process": si(min(spread.medians_s), "s"),
+             "slowest": si(max(spread.medians_s), "s"), "between processes": f"{significant(spread.between)} ×",
+             "within one": f"{significant(spread.within)} ×"}
+            for spread in last.spreads
+        ])  # fmt: skip
+        st.dataframe(frame, hide_index=True, key="spreads", alt="Every case over the processes.")
+
+
+def _start(label: str, key: str, job, kind: str, planned) -> None:
+    st.button(label, key=key, icon=":material/play_arrow:", on_click=begin, args=(job, kind, planned))

@@ -1,0 +1,114 @@
+"""Any axis of a run on x, any other one as lines, the rest held: for questions that the fixed charts don't ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from bench.cases import Case
+from bench.results import Measurement, Run
+from bench.stats import Estimate
+from bench.ui.charts import COLORS, error_bars, finished, size_axis
+from bench.ui.downloads import chart_config
+from bench.ui.plain import escaped
+from bench.units import count, si, significant
+
+SIZE, THREADS, DEVICE, WHAT = "size", "CPU threads", "device", "what"
+AXES: Mapping[str, Callable[[Run, Case], object]] = {
+    WHAT: lambda run, case: case.workload,
+    SIZE: lambda run, case: case.size,
+    DEVICE: lambda run, case: run.label(case.device),
+    "number format": lambda run, case: case.dtype.replace("-", " "),
+    THREADS: lambda run, case: str(case.threads or f"PyTorch's own ({run.environment.threads})"),
+    "memory layout": lambda run, case: case.layout.replace("_", " "),
+    "torch.compile": lambda run, case: "on" if case.compiled else "off",
+}
+QUANTITIES: Mapping[str, tuple[str, Callable[[Run, Measurement], Estimate | None]]] = {
+    "time": ("s", lambda run, m: m.median_s),
+    "speed-up": (" ×", lambda run, m: run.speedup(m)),
+    "rate": ("FLOP/s", lambda run, m: m.flops_per_s if m.cost.flops else m.bytes_per_s),
+    "items a second": ("/s", lambda run, m: m.items_per_s),
+    "memory": ("B", lambda run, m: Estimate(*[float(m.memory.used_bytes)] * 3) if m.memory else None),
+    "first call": ("s", lambda run, m: Estimate(*[m.first_call_s] * 3)),
+}
+
+
+def axes_of(run: Run) -> list[str]:
+    """Those along which the run has more than one value."""
+    return [name for name, read in AXES.items() if len({read(run, m.case) for m in run.measurements}) > 1]
+
+
+def values_of(run: Run, axis: str) -> list[object]:
+    """In the run's own order; numbers ascend."""
+    found = dict.fromkeys(AXES[axis](run, m.case) for m in run.measurements)
+    return sorted(found) if axis == SIZE else list(found)
+
+
+def along(run: Run, x: str, line: str, quantity: str, held: Mapping[str, object]) -> go.Figure:
+    """``quantity`` against axis ``x``, a line for each value of axis ``line`` ("" is one line), the others ``held``."""
+    unit, read = QUANTITIES[quantity]
+    found = [
+        m for m in run.measurements
+        if m.believed and all(AXES[axis](run, m.case) == value for axis, value in held.items())
+    ]  # fmt: skip
+    figure = go.Figure()
+    for name in values_of(run, line) if line else [""]:
+        mine = [m for m in found if not line or AXES[line](run, m.case) == name]
+        points = [(AXES[x](run, m.case), estimate, m) for m in mine if (estimate := read(run, m)) is not None]
+        if not points:
+            continue
+        points.sort(key=lambda point: values_of(run, x).index(point[0]))
+        figure.add_scatter(
+            x=[value for value, _, _ in points], y=[estimate.value for _, estimate, _ in points],
+            mode="lines+markers", name=escaped(_told(name) or quantity), marker={"size": 9},
+            line={"width": 2, "color": COLORS.get(points[0][2].case.device) if line == DEVICE else None},
+            error_y=error_bars([estimate for _, estimate, _ in points]),
+            customdata=[_amount(estimate, unit) for _, estimate, _ in points],
+            hovertemplate="%{x}: %{customdata}<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+    numbers = [value for value in values_of(run, x) if isinstance(value, int)]
+    if numbers:
+        size_axis(figure, x, numbers, log=True)
+    else:
+        figure.update_xaxes(title=x, type="category", categoryorder="array", categoryarray=values_of(run, x))
+    figure.update_yaxes(title=quantity, type="log", exponentformat="SI", minexponent=1, ticksuffix=unit)
+    figure = finished(figure, run)
+    return figure.update_layout(legend_title=line)
+
+
+def show_any_axis(run: Run, key: str) -> None:
+    """Choices and the chart; nothing where no axis has two values."""
+    axes = axes_of(run)
+    if not axes:
+        return
+    first, second, third = st.columns(3)
+    quantity = third.selectbox("What to see", list(QUANTITIES), key=f"{key} quantity")
+    x = first.selectbox("From left to right", axes, index=axes.index(SIZE) if SIZE in axes else 0, key=f"{key} x")
+    rest = [axis for axis in axes if axis != x]
+    ways = [i for i, axis in enumerate(rest) if axis not in (WHAT, SIZE, DEVICE)]  # seldom varied, so what is asked
+    line = second.selectbox("A line for each", rest, index=(ways or [0])[0], key=f"{key} line") if rest else ""
+    held = _hold(run, [axis for axis in rest if axis != line], key)
+    figure = along(run, x, line or "", quantity, held)
+    alt = f"{quantity} against {x}" + (f", a line for each {line}." if line else ".")
+    st.plotly_chart(figure, key=f"chart {key}", config=chart_config(f"{quantity}-{x}"), alt=alt)
+
+
+def _hold(run: Run, axes: Sequence[str], key: str) -> dict[str, object]:
+    held = {}
+    if axes:
+        for axis, column in zip(axes, st.columns(len(axes)), strict=True):
+            held[axis] = column.selectbox(f"Only this {axis}", values_of(run, axis), format_func=_told,
+                                          key=f"{key} only {axis}")  # fmt: skip
+    return held
+
+
+def _told(value: object) -> str:
+    return count(value) if isinstance(value, int) else str(value)
+
+
+def _amount(estimate: Estimate, unit: str) -> str:
+    if unit == " ×":
+        return f"{significant(estimate.value)} × ({significant(estimate.low)} to {significant(estimate.high)})"
+    return f"{si(estimate.value, unit)} ({si(estimate.low, unit)} to {si(estimate.high, unit)})"
