@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TypeVar
 
 from bench.registry import computed, stored
 
-Called = TypeVar("Called", bound=Callable)
+_NUMBERS = itertools.count()
 LIMIT = 256  # compilations of one function: each shape, format and mode takes one
 
 
-def compiled(function: Called) -> Called:
+def compiled(function: Callable) -> Callable:
     """The function, or network, compiled at its first call; each shape for itself.
 
     PyTorch calls the plain function, with a warning, once it has compiled one too often. That would be measured
@@ -22,7 +22,14 @@ def compiled(function: Called) -> Called:
     import torch._dynamo.config as dynamo
 
     dynamo.recompile_limit, dynamo.fail_on_recompile_limit_hit = LIMIT, True
-    return torch.compile(function, dynamic=False)
+
+    def call(*inputs, **named):
+        return function(*inputs, **named)
+
+    # PyTorch keeps what it compiled by code, and may take it for another format (autocast to float16 was given the
+    # code of bfloat16 by 2.11): so each has code of its own
+    call.__code__ = call.__code__.replace(co_name=f"compiled_{next(_NUMBERS)}")
+    return torch.compile(call, dynamic=False)
 
 
 @contextmanager

@@ -46,10 +46,10 @@ class _Progress:
     check: Check
     first_call_s: float
     phases: dict[str, tuple[float, ...]]
-    memory: Memory
+    memory: Memory | None
     infer_first_call_s: float
     infer_phases: dict[str, tuple[float, ...]]
-    infer_memory: Memory
+    infer_memory: Memory | None
     steps: int  # batches a block
     flags: list[str]  # operators that ran elsewhere
     samples: list[float] = field(default_factory=list)  # seconds a batch, of each block
@@ -121,14 +121,14 @@ class Contest:
             step_s = min(timing.time_block(lambda: copy.step(batch), sync, 2).per_step for _ in range(warm_ups))
             repeats = PHASE_STEPS if step_s < SLOW_STEP_S else 1
             phases = copy.phases(copy.step, batch, repeats)
-        memory = peak_memory(device, partial(copy.step, batch))
+        memory = self._memory(lane, partial(copy.step, batch))
         with self._control.timed():
             copy.net.eval()
             infer_first = timing.time_block(lambda: copy.infer(batch), sync)
             if len(last) < len(batch):
                 copy.infer(last)
             infer_phases = copy.phases(copy.infer, batch, repeats)
-        infer_memory = peak_memory(device, partial(copy.infer, batch))
+        infer_memory = self._memory(lane, partial(copy.infer, batch))
         wanted = max(1, min(MOST_STEPS, round(BLOCK_S / step_s), self._per_epoch // FEWEST_BLOCKS))
         self._control.check()
         check = check_step(self._network, self._learner(lane), batch, fresh=True)
@@ -209,7 +209,7 @@ class Contest:
                 block = timing.time_block(one, sync, calls)
             samples.append(block.per_step)
             spent += block.seconds
-        memory = peak_memory(learner.device, partial(learner.infer, image))
+        memory = self._memory(progress.lane, partial(learner.infer, image))
         learning = Learning(calls * len(samples), self._images.label, (spent,), phases)
         check = check_answers(self._network, learner, image)
         self._record(case, progress, first.seconds, calls, samples, [len(samples)], learning, check, memory)
@@ -231,6 +231,9 @@ class Contest:
             worse(progress.check, after), progress.memory,
         )  # fmt: skip
 
+    def _memory(self, lane: Lane, work: Callable[[], object]) -> Memory | None:
+        return None if lane.compiled else peak_memory(self._devices[lane.device], work)
+
     def _timed_block(self, work: Callable[[], object], device: Device, part: list[Tensor]) -> tuple[float, int]:
         """Wall seconds of the work, and how many images it was."""
         with self._control.timed():
@@ -239,7 +242,7 @@ class Contest:
 
     def _record(
         self, case: Case, progress: _Progress, first_call_s, calls, samples, rounds, learning: Learning, check: Check,
-        memory: Memory,
+        memory: Memory | None,
     ) -> None:  # fmt: skip
         status, reason = judge_spread(samples)
         if len(samples) < stats.FEWEST:
@@ -263,7 +266,6 @@ class Contest:
         return Learner(self._network, self._devices[lane.device], self._images, self._plan, self._weights, lane)
 
     def _order(self, epoch: int) -> tuple[Tensor, ...]:
-        """The batches of an epoch, as indices of images."""
         return order(self._plan, epoch).split(self._batch)
 
     def _cases(self, lane: Lane) -> tuple[Case, ...]:

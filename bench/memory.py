@@ -2,7 +2,8 @@
 
 Where the device's allocator keeps a peak (CUDA, XPU), that is read. The CPU and MPS keep none; there the storages that
 one step touches or makes are counted as they come and go, which leaves out what a kernel takes for itself meanwhile.
-Nothing here is timed: it happens in a step of its own.
+Nothing here is timed: it happens in a step of its own. What is compiled must not be called in here: to count, PyTorch
+leaves its compiled code aside, and some versions (seen in 2.11) then never take it up again.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class _Group:
         subject = Subject(case, device, step, cost, first.per_step, calls, outline, flags=flags)
         self._control.check()
         subject.check = self._judges[case.dtype].check(step, subject.outline)
-        if first.seconds < budget.limit_s / 4:
+        if first.seconds < budget.limit_s / 4 and not case.compiled:
             subject.memory = peak_memory(device, step)
         return subject
 

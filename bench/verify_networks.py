@@ -25,6 +25,7 @@ SCALE_LIMIT = 5e-3  # of a loss, or of a gradient along itself: rounding average
 SCATTER_LIMIT = {"cuda": 5e-2}  # of a gradient across itself: cuDNN's convolutions use TF32 unless told otherwise
 MANY = 4.0  # times the error of the CPU's float32: different orders of summing differ by no more
 LARGEST_LIMIT = {"along": 8e-3, "across": 5e-2}  # however far off that is
+FEW_DIGITS = 2.0**-12  # a larger unit roundoff: sums of such numbers differ more with the order
 FEW = {"along": 32.0, "across": 128.0}  # units of roundoff instead, where a format has so few digits that this is more
 REDUCED_LIMIT = 5e-3  # of the same anywhere else, and of answers
 
@@ -70,16 +71,17 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
     exact = _reference(network, before, x, y, "float64")
     dtype = learner.lane.dtype
     unit = ROUNDOFF[computed(dtype)]  # formats of few digits are allowed more, and their yardstick shows how much
-    yardstick = _errors(_reference(network, before, x, y, FLOAT32 if dtype == "float64" else dtype), exact, unit)
+    yardstick = _yardstick(network, before, x, y, exact, FLOAT32 if dtype == "float64" else dtype)
     loss = learner.step(index).cpu().double()
     got = loss, {name: p.grad.cpu().double() for name, p in learner.net.named_parameters()}
     limits = {"along": SCALE_LIMIT, "across": SCATTER_LIMIT.get(learner.device.name, REDUCED_LIMIT)}
+    many = MANY if unit < FEW_DIGITS else 2 * MANY
     most = {kind: max(largest, FEW[kind] * unit) for kind, largest in LARGEST_LIMIT.items()}
     found = []  # (error over its limit, error, limit, what)
     errors = _errors(got, exact, unit)
     sizes = {f"gradient of {name}": gradient.numel() for name, gradient in exact[1].items()}
     for (what, kind), error in errors.items():
-        limit = max(limits[kind], min(MANY * yardstick[what, kind], most[kind]))
+        limit = max(limits[kind], min(many * yardstick.get((what, kind), math.inf), most[kind]))
         if kind == "along" and what in sizes:  # scatter of d numbers has a part along any direction, its size over √d
             limit = max(limit, min(3 / math.sqrt(sizes[what]), 0.9) * errors[what, "across"])
         found.append((error / limit if math.isfinite(error) else math.inf, error, limit, what))
@@ -99,7 +101,7 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
     if max(moved) > UPDATE_LIMIT:
         return Check(WRONG, max(moved), UPDATE_LIMIT, "Its weights did not move as the optimiser should move them.")
     error, what = max((error, what) for _, error, _, what in found)
-    limit = max(GRADIENT_LIMIT, MANY * max(yardstick.values()))
+    limit = max(GRADIENT_LIMIT, many * max(yardstick.values(), default=most["across"]))
     if error > limit:
         text = f"Computed with reduced precision, such as TF32 (its {what} is off by {part(error)})."
         return Check(REDUCED, error, limit, text)
@@ -132,6 +134,16 @@ def _reference(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor,
     loss = torch.nn.functional.cross_entropy(answers if answers.dtype.itemsize >= 4 else answers.float(), y)
     loss.backward()
     return loss.detach().double(), {name: p.grad.double() for name, p in net.named_parameters()}
+
+
+def _yardstick(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor, exact, dtype: str) -> dict:
+    """Errors of the CPU in the same format; empty where the CPU can't do it (an LSTM in float16)."""
+    try:
+        return _errors(_reference(network, state, x, y, dtype), exact, ROUNDOFF[computed(dtype)])
+    except RuntimeError:
+        if dtype == FLOAT32:
+            raise
+        return {}
 
 
 def _errors(got: tuple[Tensor, dict], exact: tuple[Tensor, dict], unit: float) -> dict[tuple[str, str], float]:
