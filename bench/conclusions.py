@@ -6,7 +6,8 @@ from bench import replay, verdict
 from bench.results import Run
 
 BY_KIND = {
-    "sweep": verdict.of_sweep, "aa": verdict.of_noise, "training": verdict.of_training, "replay": replay.sentences,
+    "sweep": verdict.of_sweep, "training": lambda run: [*verdict.of_training(run), *verdict.of_singles(run)],
+    "aa": verdict.of_noise, "replay": replay.sentences,
 }  # fmt: skip
 
 

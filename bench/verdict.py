@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bench import analysis, stats
 from bench.analysis import Portrait
-from bench.cases import SUSTAINED, Lane
+from bench.cases import SUSTAINED, Case, Lane
 from bench.fit import Crossing
 from bench.guards import Roof
 from bench.registry import OPERATIONS
@@ -156,24 +156,31 @@ def noise_band(run: Run) -> float:
 
 
 def of_training(run: Run) -> list[str]:
-    """A sentence for each training on each lane but the reference; and one for single images."""
+    """A sentence for each training on each lane but the reference."""
+    return _of_networks(run, lambda case: case.workload.endswith("/train"), _epoch, " an epoch")
+
+
+def of_singles(run: Run) -> list[str]:
+    """The same for single images: the latency."""
+    return _of_networks(run, lambda case: case.workload.endswith("/infer") and case.size == 1, _latency, "")
+
+
+def _of_networks(run: Run, wanted: Callable[[Case], bool], read: Callable[[Measurement], str], unit: str) -> list[str]:
     sentences = []
     other = _the(run, run.reference_lane)
     for m in run.measurements:
         reference, speedup = run.reference_of(m), run.speedup(m)
-        single = m.case.workload.endswith("/infer") and m.case.size == 1
-        if not (m.case.workload.endswith("/train") or single) or not reference or not speedup:
+        if not wanted(m.case) or not reference or not speedup:
             continue
         label, verdict = run.name(m.case.lane), judge(speedup)
-        here, there = (_latency(m), _latency(reference)) if single else (_epoch(m), _epoch(reference))
-        unit = "" if single else " an epoch"
+        here, there = read(m), read(reference)
         if verdict == FASTER:
             told = f"{label} is {times(speedup)} as fast as {other} ({here} against {there}{unit})"
         elif verdict == SLOWER:
             told = f"{other} is {times(_inverse(speedup))} as fast as {label} ({there} against {here}{unit})"
         else:
             told = f"{label} and {other} can't be told apart ({here} against {there}{unit})"
-        sentences.append(f"{run.what(m.case)}: {told}.{'' if single else _longest_phase(m, label)}")
+        sentences.append(f"{run.what(m.case)}: {told}.{_longest_phase(m, label) if unit else ''}")
     return sentences
 
 

@@ -75,13 +75,13 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
     loss = learner.step(index).cpu().double()
     got = loss, {name: p.grad.cpu().double() for name, p in learner.net.named_parameters()}
     limits = {"along": SCALE_LIMIT, "across": SCATTER_LIMIT.get(learner.device.name, REDUCED_LIMIT)}
-    many = MANY if unit < FEW_DIGITS else 2 * MANY
+    few = unit > FEW_DIGITS
     most = {kind: max(largest, FEW[kind] * unit) for kind, largest in LARGEST_LIMIT.items()}
     found = []  # (error over its limit, error, limit, what)
     errors = _errors(got, exact, unit)
     sizes = {f"gradient of {name}": gradient.numel() for name, gradient in exact[1].items()}
     for (what, kind), error in errors.items():
-        limit = max(limits[kind], min(many * yardstick.get((what, kind), math.inf), most[kind]))
+        limit = most[kind] if few else max(limits[kind], min(MANY * yardstick[what, kind], most[kind]))
         if kind == "along" and what in sizes:  # scatter of d numbers has a part along any direction, its size over √d
             limit = max(limit, min(3 / math.sqrt(sizes[what]), 0.9) * errors[what, "across"])
         found.append((error / limit if math.isfinite(error) else math.inf, error, limit, what))
@@ -101,9 +101,10 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
     if max(moved) > UPDATE_LIMIT:
         return Check(WRONG, max(moved), UPDATE_LIMIT, "Its weights did not move as the optimiser should move them.")
     error, what = max((error, what) for _, error, _, what in found)
-    limit = max(GRADIENT_LIMIT, many * max(yardstick.values(), default=most["across"]))
+    limit = max(GRADIENT_LIMIT, (2 if few else 1) * MANY * max(yardstick.values(), default=most["across"]))
     if error > limit:
-        text = f"Computed with reduced precision, such as TF32 (its {what} is off by {part(error)})."
+        such = "" if few else ", such as TF32"
+        text = f"Computed with reduced precision{such} (its {what} is off by {part(error)})."
         return Check(REDUCED, error, limit, text)
     return Check(RIGHT, error, limit)
 
@@ -169,7 +170,7 @@ def check_answers(network: Network, learner: Learner, index: Tensor) -> Check:
     error = ((learner.infer(index).cpu().double() - exact).abs().max() / exact.abs().max()).item()
     unit = ROUNDOFF[computed(learner.lane.dtype)]
     limit = max(LOSS_LIMIT, 8 * unit)
-    if not math.isfinite(error) or error > max(REDUCED_LIMIT, 4 * limit):
+    if not math.isfinite(error) or error > max(REDUCED_LIMIT, 64 * unit):
         return Check(WRONG, number(error), limit, f"Its answers differ from the reference by {part(error)}.")
     if error > limit:
         return Check(REDUCED, error, limit, f"Computed with reduced precision (off by {part(error)}).")

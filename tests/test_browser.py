@@ -288,11 +288,11 @@ def test_training_on_a_folder_of_images(tab, is_emulated, tmp_path):
 
     for label, ending in (("Run (JSON)", "json"), ("Table (CSV)", "csv")):
         tab.download(label).save_as(tmp_path / f"run.{ending}")
-    run = check_run_file(tmp_path / "run.json", 2 * len(expected))
+    run = check_run_file(tmp_path / "run.json", 3 * len(expected))
     trained = [m for m in run.measurements if m.case.workload.endswith("/train")]
     assert [m.learning.test_accuracy for m in trained] == [float(row["test accuracy"]) for row in rows]
     assert all(m.learning.losses[0][1] > m.learning.losses[-1][1] for m in trained)  # of two epochs at least
-    frame = check_table_file(tmp_path / "run.csv", 2 * len(expected))
+    frame = check_table_file(tmp_path / "run.csv", 3 * len(expected))
     assert set(frame["workload"]) == {"mlp/train", "mlp/infer", "convnet/train", "convnet/infer"}
     assert str(folder.parent) not in (tmp_path / "run.json").read_text(encoding="utf-8")  # whose folder it was
 
@@ -374,7 +374,7 @@ def check_run_file(path: Path, cases: int):
     assert data["schema_version"] == 1
     assert len(data["results"]) == cases
     for entry in data["results"]:
-        assert set(entry["case"]) == {"workload", "size", "device", "dtype", "threads"}
+        assert set(entry["case"]) == {"workload", "size", "device", "dtype", "threads", "layout", "compiled"}
         assert entry["status"] in ("converged", "noisy", "timed out")
         median = entry["median_s"]
         assert 0 < median["low"] <= median["value"] <= median["high"] < 10

@@ -4,13 +4,16 @@ import json
 from dataclasses import replace
 
 import pytest
-from fakes import measurement, sweep
+from fakes import Watcher, measurement, sweep
 
 from bench import models, ops  # noqa: F401
-from bench.__main__ import main
+from bench.__main__ import _parser, _sweep_plan, main
+from bench.cases import EFFORTS
 from bench.export import to_json
-from bench.fresh import FreshError, medians_of, run_fresh, sentence, spreads
+from bench.fresh import FreshError, arguments_of, in_new_processes, medians_of, run_fresh, sentence, spreads
+from bench.plans import SweepPlan
 from bench.results import WRONG
+from bench.runner import Stopped
 from bench.store import open_store
 
 
@@ -53,3 +56,23 @@ def test_wrong_options_are_told_before_anything_is_started(capsys):
 def test_a_process_without_a_run_ends_as_a_sentence():
     with pytest.raises(FreshError, match=r"Process 1 gave no run: .*'nowhere'"):
         run_fresh(["--devices", "nowhere", "--sizes", "64"], 2, lambda number: None)
+
+
+def test_the_options_of_a_plan_make_the_same_plan_again():
+    plan = SweepPlan("conv2d", (64, 128), ("cpu",), EFFORTS["quick"], 3, dtypes=("float32", "autocast-bfloat16"),
+                     threads=(0, 2), layouts=("contiguous", "channels_last"), compiled=(False, True))  # fmt: skip
+    options = _parser().parse_args(["sweep", *arguments_of(plan)])
+    assert _sweep_plan(options)(("cpu",)) == plan
+
+
+def test_as_a_job_of_the_page_the_spreads_are_published_and_stop_is_heard():
+    watcher = Watcher({})
+    in_new_processes(SweepPlan("matvec", (64,), ("cpu",), EFFORTS["quick"]), 2, watcher)
+    (spread,) = watcher.published[-1]["spreads"]
+    assert len(spread.medians_s) == 2 and spread.case.size == 64
+
+    def stop():
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        run_fresh(["--sizes", "64"], 2, lambda number: None, stop)

@@ -50,6 +50,8 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
     """Everything of a training that is over; a run read from a file has its curves in its measurements."""
     curves = curves or curves_of(run)
     headlines(verdict.of_training(run))
+    for sentence in verdict.of_singles(run):
+        st.markdown(plain(sentence))
     about_run(run)
     about_doubts(run)
     if run.measurements:
