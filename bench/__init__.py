@@ -12,9 +12,10 @@ Layers; a module imports only from the rows above its own::
     contest
     training  replay
     resume
-    conclusions  doctor  fresh
+    conclusions  doctor  checkup  fresh
     recorder
     terminal
+    options
     __main__  ui        ui is the only package that imports streamlit or plotly
 
 Nothing here imports torch when it is imported, except ``devices`` and ``modules``: the page paints before

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,15 +17,22 @@ from bench.cases import EFFORTS, PlanError, again, check_between, sustained
 from bench.compare import compare, slower_than
 from bench.datasets import FASHION, SOURCES
 from bench.fresh import FreshError, run_fresh, spreads
-from bench.plans import ReplayPlan, SweepPlan, TrainingPlan, parse_batches, parse_sizes, parse_threads
+from bench.options import choose, run_named, sweep_plan, training_plan
+from bench.plans import ReplayPlan, SweepPlan
 from bench.registry import ARTICLE_SIZES, CONTIGUOUS, FLOAT32, LAYOUTS, NETWORKS, OPERATIONS, WIDTHS
 from bench.replay import replay
-from bench.results import Run
-from bench.runfile import FileError, from_json
-from bench.runner import Runner, State
-from bench.store import StoreError, open_store
 from bench.sweep import measure
-from bench.terminal import FAILED, OK, USAGE, carry_out, check_out, comparison_text, recording_runner, spread_text
+from bench.terminal import (
+    FAILED,
+    OK,
+    USAGE,
+    carry_out,
+    check_all,
+    check_out,
+    comparison_text,
+    recording_runner,
+    spread_text,
+)
 from bench.training import train
 
 
@@ -102,103 +109,64 @@ def _parser() -> argparse.ArgumentParser:
     fresh.add_argument("--times", default=5, type=int, help="how many processes")
     fresh.add_argument("sweep", nargs=argparse.REMAINDER, metavar="…", help="after --: options of sweep")
 
-    commands.add_parser("doctor", help="what is here, what is missing and why").set_defaults(run=_doctor)
+    doctor = commands.add_parser("doctor", help="what is here, what is missing and why")
+    doctor.set_defaults(run=_doctor)
+    doctor.add_argument("--check", action="store_true", help="try every accelerator: waiting, clocks, memory, results")
+    doctor.add_argument("--out", type=Path, help="with --check: write what was found here, a .json to send")
     return parser
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    runner, make = recording_runner(), _sweep_plan(options)
-    plan = make(_choose(options.devices, runner))
+    runner, make = recording_runner(), sweep_plan(options)
+    plan = make(choose(options.devices, runner))
     return carry_out(runner, partial(measure, plan), "sweep", plan.cases, options.out)
 
 
 def _noise(options: argparse.Namespace) -> int:
-    runner, make = recording_runner(), _sweep_plan(options)
-    device = _choose(options.devices, runner)[-1]
+    runner, make = recording_runner(), sweep_plan(options)
+    device = choose(options.devices, runner)[-1]
     plan = make((device, again(device)))
     return carry_out(runner, partial(measure, plan), "aa", plan.cases, options.out)
 
 
 def _train(options: argparse.Namespace) -> int:
-    make = _training_plan(options)
+    make = training_plan(options)
     if options.download and options.data == FASHION and (code := _download()) != OK:
         return code
     runner = recording_runner()
-    plan = make(_choose(options.devices, runner))
+    plan = make(choose(options.devices, runner))
     return carry_out(runner, partial(train, plan), "training", plan.cases, options.out)
 
 
 def _replay(options: argparse.Namespace) -> int:
-    make = _training_plan(options)
+    make = training_plan(options)
     if options.download and options.data == FASHION and (code := _download()) != OK:
         return code
     runner = recording_runner()
-    training = replace(make(_choose(options.devices, runner)), one_by_one=False)
+    training = replace(make(choose(options.devices, runner)), one_by_one=False)
     plan = ReplayPlan(SweepPlan("matvec", ARTICLE_SIZES, training.devices, EFFORTS["quick"]), training)
     return carry_out(runner, partial(replay, plan), "replay", plan.cases, options.out)
 
 
-def _sweep_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], SweepPlan]:
-    """Complains of whatever can be known before PyTorch is loaded; what is returned takes the devices."""
-    if options.effort not in EFFORTS:
-        raise PlanError(f"There is no effort {options.effort!r}; choose from {', '.join(EFFORTS)}.")
-    sizes, ways = parse_sizes(options.sizes), _ways(options)
-
-    def make(devices: tuple[str, ...]) -> SweepPlan:
-        return SweepPlan(options.op, sizes, devices, EFFORTS[options.effort], options.seed, **ways)
-
-    make(("cpu",))
-    check_out(options.out)
-    return make
-
-
-def _training_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], TrainingPlan]:
-    names, batches = tuple(_listed(options.models)), parse_batches(options.batch)
-    ways = _ways(options) if hasattr(options, "dtypes") else {}
-
-    def make(devices: tuple[str, ...]) -> TrainingPlan:
-        return TrainingPlan(
-            names, devices, options.epochs, batches, options.images, options.data, one_by_one=True, seed=options.seed,
-            **ways,
-        )  # fmt: skip
-
-    make(("cpu",))
-    if options.data not in SOURCES and not Path(options.data).expanduser().is_dir():
-        raise PlanError(f"--data: there is no folder {options.data}; or choose from {', '.join(SOURCES)}.")
-    check_out(options.out)
-    return make
-
-
-def _ways(options: argparse.Namespace) -> dict[str, tuple]:
-    """The fields of ``Ways``."""
-    switch = {"off": False, "on": True}
-    if wrong := [word for word in _listed(options.compile) if word not in switch]:
-        raise PlanError(f"--compile is off, on, or off,on for both, and {wrong[0]!r} is not.")
-    return {
-        "dtypes": tuple(_listed(options.dtypes)),
-        "threads": parse_threads(options.threads),
-        "layouts": tuple(_listed(options.layouts)),
-        "compiled": tuple(switch[word] for word in _listed(options.compile)),
-    }
-
-
-def _listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def _doctor(options: argparse.Namespace) -> int:
+    from bench.devices import find_devices
     from bench.doctor import examine, report
 
-    findings = examine()
+    check_out(options.out)
+    if options.out and not options.check:
+        raise PlanError("--out goes with --check: only its findings are worth a file.")
+    devices = find_devices()
+    findings = examine(devices)
     print(report(findings))
-    return OK if all(finding.good for finding in findings if finding.needed) else FAILED
+    good = all(finding.good for finding in findings if finding.needed)
+    return OK if (not options.check or check_all(devices, options.out)) and good else FAILED
 
 
 def _compare(options: argparse.Namespace) -> int:
     if options.fail_slower is not None and not options.fail_slower >= 1:
         raise PlanError(f"--fail-slower must be at least 1, and {options.fail_slower} is not.")
     names = options.first, options.second
-    comparison = compare(*map(_run_named, names))
+    comparison = compare(*map(run_named, names))
     print(comparison_text(comparison, *names))
     if options.fail_slower is None:
         return OK
@@ -217,14 +185,14 @@ def _sustain(options: argparse.Namespace) -> int:
     make("cpu")
     check_out(options.out)
     runner = recording_runner()
-    plan = make(_choose(options.device, runner)[-1])
+    plan = make(choose(options.device, runner)[-1])
     return carry_out(runner, partial(measure, plan), "sweep", plan.cases, options.out)
 
 
 def _fresh(options: argparse.Namespace) -> int:
     arguments = [argument for argument in options.sweep if argument != "--"]
     check_between("--times", options.times, 2, 100)
-    _sweep_plan(_parser().parse_args(["sweep", *arguments]))  # complains now, not in every process
+    sweep_plan(_parser().parse_args(["sweep", *arguments]))  # complains now, not in every process
 
     def tell(number: int) -> None:
         print(f"Process {number + 1} of {options.times} …", file=sys.stderr)
@@ -236,23 +204,6 @@ def _fresh(options: argparse.Namespace) -> int:
         return FAILED
     print(spread_text(found))
     return OK if found else FAILED
-
-
-def _run_named(name: str) -> Run:
-    """From a file, or from the store by id or name."""
-    try:
-        path = Path(name).expanduser()
-        if path.suffix == ".json" or path.is_file():
-            return from_json(path.read_bytes())
-        store = open_store()
-        found = [head.id for head in store.heads() if name in (head.id, head.name)]
-        if len(found) == 1:
-            return store.load(found[0])
-    except OSError as error:
-        raise PlanError(f"{name} can't be read ({error.strerror}).") from error
-    except (FileError, StoreError) as error:
-        raise PlanError(f"{name}: {error}") from error
-    raise PlanError(f"{'Several runs have' if found else 'No file and no run in the store has'} the name {name!r}.")
 
 
 def _download() -> int:
@@ -274,23 +225,6 @@ def _download() -> int:
             print(error, file=sys.stderr)
             return FAILED
     return OK
-
-
-def _choose(text: str, runner: Runner) -> tuple[str, ...]:
-    """The devices asked for, or all usable ones. PlanError with the reason if one is not usable."""
-    runner.wake()
-    found = {device.name: device for device in runner.join().devices}
-    if runner.snapshot.state is State.BROKEN:
-        raise PlanError(runner.snapshot.error)
-    if not text.strip():
-        return tuple(device.name for device in runner.snapshot.usable)
-    chosen = tuple(name.strip() for name in text.split(","))
-    for name in chosen:
-        if name not in found:
-            raise PlanError(f"There is no device {name!r}; choose from {', '.join(found)}.")
-        if not found[name].usable:
-            raise PlanError(f"Device {name!r} can't be used. {found[name].reason}")
-    return chosen
 
 
 if __name__ == "__main__":

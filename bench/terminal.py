@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from bench import fresh, verdict
 from bench.cases import Case, PlanError
+from bench.checkup import check_up, to_send
 from bench.compare import COLUMNS, Comparison, rows, sentence
 from bench.conclusions import conclusions
 from bench.export import to_csv, to_json
@@ -137,6 +139,28 @@ def spread_text(found: Sequence[Spread]) -> str:
         factors = (f"{significant(spread.between)} ×", f"{significant(spread.within)} ×")
         rows.append((str(spread.case), si(low, "s"), si(high, "s"), *factors))
     return "\n".join([*_columns(rows), fresh.sentence(found)])
+
+
+def check_all(devices: Sequence, out: Path | None) -> bool:
+    """The checks of every usable accelerator, told as they are made; whether none was bad."""
+    from bench.devices import Device
+    from bench.environment import capture_environment
+
+    found = {}
+    for info in devices:
+        if info.usable and info.name != "cpu":
+            print(f"\n{info.label}: {info.hardware}")
+            found[info.name] = check_up(Device(info.name), dict(info.gaps), partial(print, "…", file=sys.stderr))
+            marks = {True: "ok     ", False: "BAD    ", None: "no word"}
+            rows = [(marks[verdict.good], verdict.name, verdict.text) for verdict in found[info.name]]
+            print("\n".join(_columns(rows)))
+    if not found:
+        print("\nNo accelerator here to check.")
+    if out:
+        environment = capture_environment({info.name: info.hardware for info in devices if info.usable})
+        out.write_text(to_send(environment, found), encoding="utf-8")
+        print(f"Written to {out}: attach it to a report.")
+    return all(verdict.good is not False for verdicts in found.values() for verdict in verdicts)
 
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:

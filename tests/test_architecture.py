@@ -58,7 +58,7 @@ def test_only_timing_reads_a_clock(path):
 @every_module
 def test_only_timing_and_what_it_serves_waits_for_a_device(path):
     """Others hand ``synchronize`` on to timing; learner waits between phases that it takes apart, memory untimed."""
-    if path.name not in ("timing.py", "devices.py", "learner.py", "memory.py"):
+    if path.name not in ("timing.py", "devices.py", "learner.py", "memory.py", "checkup.py"):
         assert "synchronize(" not in path.read_text()
 
 

@@ -7,10 +7,11 @@ import pytest
 from fakes import Watcher, measurement, sweep
 
 from bench import models, ops  # noqa: F401
-from bench.__main__ import _parser, _sweep_plan, main
+from bench.__main__ import _parser, main
 from bench.cases import EFFORTS
 from bench.export import to_json
 from bench.fresh import FreshError, arguments_of, in_new_processes, medians_of, run_fresh, sentence, spreads
+from bench.options import sweep_plan
 from bench.plans import SweepPlan
 from bench.results import WRONG
 from bench.runner import Stopped
@@ -62,7 +63,7 @@ def test_the_options_of_a_plan_make_the_same_plan_again():
     plan = SweepPlan("conv2d", (64, 128), ("cpu",), EFFORTS["quick"], 3, dtypes=("float32", "autocast-bfloat16"),
                      threads=(0, 2), layouts=("contiguous", "channels_last"), compiled=(False, True))  # fmt: skip
     options = _parser().parse_args(["sweep", *arguments_of(plan)])
-    assert _sweep_plan(options)(("cpu",)) == plan
+    assert sweep_plan(options)(("cpu",)) == plan
 
 
 def test_as_a_job_of_the_page_the_spreads_are_published_and_stop_is_heard():

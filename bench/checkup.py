@@ -1,0 +1,198 @@
+"""What only the accelerator itself can settle: does waiting wait, do clocks agree, are known wrong results right here?
+
+For owners of a machine that the makers have never had: one command runs every check, says what it found in a sentence,
+and writes one file to send. A check that can't be made says why, and costs the others nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bench.timing import time_block
+from bench.units import si, significant, size
+
+if TYPE_CHECKING:
+    from bench.devices import Device
+
+PRODUCT, CALLS = 1024, 20  # of the matrices timed here
+AGREE, IDLE_S, THREADS_S = 0.1, 1.5, 60.0
+TOLERANCE = 2e-2  # of the largest value: a wrong result is far off, TF32 is not
+WIDE, MANY_ROWS = 40_000, 70_000  # beyond 32 767 columns and 65 535 rows results have been wrong (pytorch#96225)
+TWO_THREADS = """
+import sys, threading, torch
+def work():
+    a = torch.rand(256, 256, device=sys.argv[1])
+    for _ in range(200):
+        a = (a @ a).softmax(1)
+    a.cpu()
+both = [threading.Thread(target=work) for _ in range(2)]
+[one.start() for one in both], [one.join() for one in both]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one check found: ``good`` is None where it could not be made."""
+
+    name: str
+    good: bool | None
+    text: str
+
+
+def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] = lambda name: None) -> list[Verdict]:
+    """Every check on one accelerator, about half a minute; ``gaps`` are number formats that it lacks, with reasons."""
+    from bench.devices import DEVICE_ERRORS, one_line
+
+    checks: dict[str, Callable[[Device], tuple[bool, str]]] = {
+        "waiting": _waiting, "events": _events, "memory": _memory, "idle penalty": _idle,
+        **{f"result: {name}": partial(_result, make=make) for name, make in _doubtful().items()},
+        "two threads": _two_threads,
+    }  # fmt: skip
+    formats = "; ".join(f"{name}: {reason}" for name, reason in gaps.items()) or "all of them work"
+    found = [Verdict("number formats", not set(gaps) - {"float64"}, formats)]
+    for name, check in checks.items():
+        tell(name)
+        try:
+            found.append(Verdict(name, *check(device)))
+        except DEVICE_ERRORS as error:
+            found.append(Verdict(name, None, one_line(error)))
+    return found
+
+
+def to_send(environment, verdicts: dict[str, list[Verdict]]) -> str:
+    """All of it as one JSON text; like a run, without host or user name."""
+    told = {device: [asdict(verdict) for verdict in found] for device, found in verdicts.items()}
+    return json.dumps({"environment": asdict(environment), "checks": told}, indent=1, ensure_ascii=False)
+
+
+def _step(device: Device, n: int = PRODUCT) -> Callable[[], object]:
+    import torch
+
+    a = torch.rand(n, n, device=device.torch)
+    return lambda: a @ a
+
+
+def _waiting(device: Device) -> tuple[bool, str]:
+    """Once waited for, nothing is left to wait for; and what was queued takes longer than queueing it."""
+    step, sync = _step(device), device.synchronize
+    time_block(step, sync, CALLS)
+    block = time_block(step, sync, CALLS)
+    rest = time_block(lambda: None, sync).seconds
+    text = (
+        f"queued after {si(block.dispatch_per_step, 's')} a call, done after {si(block.per_step, 's')}; waiting once "
+        f"more takes {si(rest, 's')}"
+    )
+    return rest < AGREE * block.seconds, text
+
+
+def _events(device: Device) -> tuple[bool, str]:
+    step = _step(device, 2 * PRODUCT)
+    time_block(step, device.synchronize, CALLS)
+    wall = min(time_block(step, device.synchronize, CALLS).per_step for _ in range(3))
+    own = device.seconds_by_events(step, CALLS)
+    if own is None:
+        raise RuntimeError("This device has no events.")
+    return abs(own / wall - 1) < AGREE, f"its own clock says {si(own, 's')} a call, the wall {si(wall, 's')}"
+
+
+def _memory(device: Device) -> tuple[bool, str]:
+    """A tensor of 64 MB shows in the allocator, and is gone with it."""
+    import torch
+
+    module = device.module
+    read = getattr(module, "current_allocated_memory", None) or getattr(module, "memory_allocated", None)
+    if read is None:
+        raise RuntimeError("This device does not tell what it has allocated.")
+    wanted, before = 2**26, read()
+    tensor = torch.ones(wanted // 4, device=device.torch)
+    device.synchronize()
+    grown = read() - before
+    del tensor
+    left = read() - before
+    good = abs(grown - wanted) < AGREE * wanted and left < AGREE * wanted
+    return good, f"a tensor of {size(wanted)} shows as {size(grown)}, and as {size(max(left, 0))} once it is gone"
+
+
+def _idle(device: Device) -> tuple[bool, str]:
+    """What rounds wake a device for; never a fault."""
+    step, sync = _step(device, 256), device.synchronize
+    busy = min(time_block(step, sync, CALLS).per_step for _ in range(5))
+    threading.Event().wait(IDLE_S)
+    rested = time_block(step, sync, 1).per_step
+    factor = significant(rested / busy, 2)
+    return True, f"the first call after {IDLE_S:g} s of rest takes {factor} times as long as a busy one"
+
+
+def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, str]:
+    """The same work on the CPU in float64 and on the device, from the same numbers."""
+    import torch
+
+    def drawn(dtype, where):
+        generator = torch.Generator().manual_seed(0)
+        return lambda *shape: torch.rand(*shape, generator=generator).to(where, dtype)
+
+    exact = make(drawn(torch.float64, "cpu"))
+    got = make(drawn(torch.float32, device.torch)).cpu().double()
+    error = ((got - exact).abs().max() / exact.abs().max().clamp_min(1e-12)).item()
+    return error < TOLERANCE, f"off by {significant(100 * error, 2)} % of the largest value"
+
+
+def _doubtful() -> dict[str, Callable[[Callable], object]]:
+    """Work that has come out wrong on MPS in some version, silently."""
+
+    def into_a_view(draw):
+        out = draw(64, 64).t()  # not contiguous: what was written into such a tensor has been lost
+        out.mul_(0).addmm_(draw(64, 64), draw(64, 64))
+        return out
+
+    def many_rows(draw):
+        return draw(MANY_ROWS, 8) @ draw(8, 8)
+
+    def wide(draw):
+        return draw(4, 16) @ draw(16, WIDE)
+
+    def sums(draw):
+        return draw(64, WIDE).sum(1)
+
+    def strided_copy(draw):
+        a = draw(128, 128)
+        a[::2, ::3] = draw(64, 43)
+        return a
+
+    def attention(draw):
+        import torch
+
+        return torch.nn.functional.scaled_dot_product_attention(draw(1, 2, 300, 64), draw(1, 2, 300, 64),
+                                                                draw(1, 2, 300, 64), is_causal=True)  # fmt: skip
+
+    def gradient(draw):
+        import torch
+
+        image, weight = draw(2, 3, 33, 33).requires_grad_(), draw(8, 3, 3, 3)
+        out = torch.nn.functional.conv2d(image.transpose(2, 3), weight, stride=2)
+        return torch.autograd.grad(out.square().sum(), image)[0]
+
+    return {
+        "into a view": into_a_view, "70 000 rows": many_rows, "40 000 columns": wide, "long sums": sums,
+        "strided copy": strided_copy, "causal attention": attention, "gradient of a convolution": gradient,
+    }  # fmt: skip
+
+
+def _two_threads(device: Device) -> tuple[bool, str]:
+    """Two threads at once have crashed a process; so in a process of its own."""
+    command = [sys.executable, "-c", TWO_THREADS, device.name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=THREADS_S)
+    except subprocess.TimeoutExpired:
+        return False, f"two threads at once had not ended after {THREADS_S:.0f} s"
+    said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+    if done.returncode:
+        return False, f"two threads at once end the process with code {done.returncode}: {said}"
+    return True, "two threads at once work"

@@ -1,0 +1,75 @@
+"""What the doctor tries on an accelerator: it finds what is right, and what is wrong."""
+
+import json
+
+import pytest
+import torch
+from emulator import run_emulated
+
+from bench import checkup, models, ops  # noqa: F401
+from bench.__main__ import main
+from bench.checkup import check_up
+from bench.devices import Device, find_devices
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    """The CPU is checked as if it were an accelerator: what it computes is right."""
+    return {verdict.name: verdict for verdict in check_up(Device("cpu"), {})}
+
+
+def test_results_that_are_right_are_called_right(verdicts):
+    results = [verdict for name, verdict in verdicts.items() if name.startswith("result")]
+    assert len(results) == 7 and all(verdict.good for verdict in results), results
+    assert verdicts["two threads"].good and verdicts["number formats"].good
+
+
+def test_what_the_device_has_not_is_no_word_and_costs_nothing(verdicts):
+    assert verdicts["events"].good is None and "no events" in verdicts["events"].text
+
+
+@pytest.mark.parametrize("name", list(checkup._doubtful()))
+def test_a_wrong_result_is_called_wrong(name):
+    make = checkup._doubtful()[name]
+
+    def spoilt(draw):
+        out = make(draw)
+        if out.dtype == torch.float32:
+            out = out + 0.1 * out.abs().max()
+        return out
+
+    good, text = checkup._result(Device("cpu"), spoilt)
+    assert not good and "off by 10" in text
+
+
+def test_a_clock_that_disagrees_and_a_wait_that_does_not_wait_are_bad(monkeypatch):
+    device = Device("cpu")
+    monkeypatch.setattr(device, "seconds_by_events", lambda step, calls: 1.0)
+    assert not checkup._events(device)[0]
+
+
+def test_a_crash_of_two_threads_is_told_and_survived(monkeypatch):
+    monkeypatch.setattr(checkup, "TWO_THREADS", "import os; os.abort()")
+    good, text = checkup._two_threads(Device("cpu"))
+    assert not good and "code -6" in text
+
+
+def test_without_an_accelerator_it_says_so_and_out_needs_check(capsys, tmp_path):
+    if len([device for device in find_devices() if device.usable]) == 1:
+        assert main(["doctor", "--check", "--out", str(tmp_path / "check.json")]) == 0
+        assert "No accelerator here" in capsys.readouterr().out
+        assert json.loads((tmp_path / "check.json").read_text())["checks"] == {}
+    assert main(["doctor", "--out", str(tmp_path / "x.json")]) == 2
+    assert "--check" in capsys.readouterr().err
+
+
+def test_the_emulated_device_passes_and_one_that_computes_wrongly_does_not(tmp_path):
+    """Through the command; the fault makes every sum wrong."""
+    script = tmp_path / "check.py"
+    script.write_text("import sys\nfrom bench.__main__ import main\nimport os\n"
+                      "code = main(['doctor', '--check'])\nsys.stdout.flush()\nos._exit(code)\n")  # fmt: skip
+    right = run_emulated(script, environment={"BENCH_HOME": str(tmp_path / "home")})
+    assert "ok       result: 70 000 rows" in right.stdout and "MPS (emulated)" in right.stdout
+    assert "BAD      result" not in right.stdout
+    wrong = run_emulated(script, environment={"BENCH_HOME": str(tmp_path / "home")}, wrong_ops="sum", wrong_error=0.05)
+    assert wrong.returncode == 1
