@@ -93,7 +93,7 @@ def _waiting(device: Device) -> tuple[bool, str]:
 
 
 def _events(device: Device) -> tuple[bool, str]:
-    step = _step(device, 2 * PRODUCT)
+    step = _step(device)
     time_block(step, device.synchronize, CALLS)
     wall = min(time_block(step, device.synchronize, CALLS).per_step for _ in range(3))
     own = device.seconds_by_events(step, CALLS)
