@@ -71,8 +71,7 @@ class Contest:
         self._devices, self._meters, self._control, self._watch = devices, meters, control, watch
         self._attempts, self._finish = attempts, finish
         self._weights = initial_weights(self._network, plan.seed)
-        self._segment = 1  # batches whose losses make one point of a curve
-        self._per_epoch = -(-plan.images // batch)  # batches
+        self._segment, self._per_epoch = 1, -(-plan.images // batch)  # batches: of a curve's point, of an epoch
 
     def measure(self) -> None:
         forget_compiled()
@@ -89,10 +88,10 @@ class Contest:
                     del running[lane]
         for lane in list(running):
             progress = running.pop(lane)  # the last reference, so that its memory goes before the next one's
-            train, infer, *single = self._cases(lane)
-            self._attempt((infer,), lambda p=progress: self._infer(p))
-            if single:
-                self._attempt(single, lambda p=progress: self._single(p))
+            train, *others = self._cases(lane)
+            for case, work in zip(others, (self._infer, self._single), strict=False):
+                if case not in self._plan.skip:  # a run gone on with may have it, or have died of it
+                    self._attempt((case,), lambda p=progress, work=work: work(p))
             self._attempt((train,), lambda p=progress: self._conclude(p))
 
     def _share_segments(self, running: list[_Progress]) -> None:
@@ -281,7 +280,8 @@ class Contest:
 
     def _fail(self, cases: Sequence[Case], error: str) -> None:
         for case in cases:
-            self._finish(Failure(case, error))
+            if case not in self._plan.skip:
+                self._finish(Failure(case, error))
         training = self._cases(cases[0].lane)[0]
         if training in cases:
             self._watch.drop(training)

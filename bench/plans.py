@@ -138,6 +138,7 @@ class TrainingPlan(Ways):
             for batch in self.batches
             for lane in self.lanes_for(name, batch)
             for case in self.cases_of(name, batch, lane)
+            if case not in self.skip
         )
 
     def cases_of(self, network: str, batch: int, lane: Lane) -> tuple[Case, ...]:

@@ -53,6 +53,20 @@ def test_a_training_goes_on_with_the_networks_it_had_not_come_to():
     assert [o.case.workload.partition("/")[0] for o in again.run.measurements] == ["mlp"] * 2 + ["convnet"] * 2
 
 
+def test_of_a_training_that_died_in_its_inference_only_the_training_is_made_again():
+    found = {info.name: info for info in find_devices() if info.name == "cpu"}
+    plan = TrainingPlan(("mlp",), ("cpu",), batches=(50,), images=300, data=SYNTHETIC, one_by_one=True)
+    watcher = Watcher(found)
+    train(plan, watcher)
+    infer, single, _ = watcher.run.outcomes
+    begun = replace(watcher.run, outcomes=(Failure(infer.case, "the program ended"), single))
+    rest = remainder(from_json(to_json(begun)), found)
+    assert [case.workload for case in rest.planned] == ["mlp/train"]
+    again = Watcher(found)
+    rest.job(again)
+    assert [o.case for o in again.run.outcomes] == [infer.case, single.case, rest.planned[0]]
+
+
 def test_what_cannot_be_gone_on_with_says_why(monkeypatch):
     machine = Machine({"cpu": lambda n, now: 1e-3})
     watcher = Watcher(machine.install(monkeypatch))

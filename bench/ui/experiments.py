@@ -13,7 +13,7 @@ from bench.cases import again, sustained
 from bench.plans import SweepPlan
 from bench.runner import Snapshot
 from bench.sweep import measure
-from bench.ui.live import begin
+from bench.ui.live import begin, show_end
 from bench.ui.session import runner
 from bench.units import count, si, significant
 
@@ -67,6 +67,8 @@ def _in_new_processes(plan: SweepPlan) -> None:
     times = st.select_slider("Processes", [2, 3, 5, 8, 12], value=PROCESSES, key="processes")
     _start(f"Measure in {times} processes", "fresh", partial(fresh.in_new_processes, plan, times), FRESH, ())
     last = runner().last(FRESH)
+    if last and not last.active:
+        show_end(last)
     if last and last.spreads and not last.active:
         st.markdown(f"**{fresh.sentence(last.spreads)}**")
         frame = pd.DataFrame([
