@@ -15,11 +15,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bench.environment import Environment, capture_environment
 from bench.timing import time_block
 from bench.units import si, significant, size
 
 if TYPE_CHECKING:
     from bench.devices import Device
+    from bench.runner import Control
 
 PRODUCT, CALLS = 1024, 20  # of the matrices timed here
 AGREE, IDLE_S, THREADS_S = 0.1, 1.5, 60.0
@@ -41,9 +43,18 @@ both = [threading.Thread(target=work) for _ in range(2)]
 class Verdict:
     """What one check found: ``good`` is None where it could not be made."""
 
+    device: str
     name: str
     good: bool | None
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """Every accelerator's verdicts, and the machine they were found on."""
+
+    environment: Environment
+    checks: tuple[Verdict, ...]
 
 
 def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] = lambda name: None) -> list[Verdict]:
@@ -56,20 +67,38 @@ def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] =
         "two threads": _two_threads,
     }  # fmt: skip
     formats = "; ".join(f"{name}: {reason}" for name, reason in gaps.items()) or "all of them work"
-    found = [Verdict("number formats", not set(gaps) - {"float64"}, formats)]
+    found = [Verdict(device.name, "number formats", not set(gaps) - {"float64"}, formats)]
     for name, check in checks.items():
         tell(name)
         try:
-            found.append(Verdict(name, *check(device)))
+            found.append(Verdict(device.name, name, *check(device)))
         except DEVICE_ERRORS as error:
-            found.append(Verdict(name, None, one_line(error)))
+            found.append(Verdict(device.name, name, None, one_line(error)))
     return found
 
 
-def to_send(environment, verdicts: dict[str, list[Verdict]]) -> str:
+def check_here(control: Control) -> None:
+    """A job: every check on every accelerator, published as ``told``, a Checkup."""
+    from bench.devices import Device
+
+    told: list[Verdict] = []
+    for info in control.devices.values():
+        if info.name == "cpu":
+            continue
+
+        def tell(name: str, label: str = info.label) -> None:
+            control.check()
+            control.publish(stage=f"{label}: {name}")
+
+        with control.timed():
+            told += check_up(Device(info.name), dict(info.gaps), tell)
+    environment = capture_environment({name: info.hardware for name, info in control.devices.items()})
+    control.publish(told=(Checkup(environment, tuple(told)),))
+
+
+def to_send(checkup: Checkup) -> str:
     """All of it as one JSON text; like a run, without host or user name."""
-    told = {device: [asdict(verdict) for verdict in found] for device, found in verdicts.items()}
-    return json.dumps({"environment": asdict(environment), "checks": told}, indent=1, ensure_ascii=False)
+    return json.dumps(asdict(checkup), indent=1, ensure_ascii=False)
 
 
 def _step(device: Device, n: int = PRODUCT) -> Callable[[], object]:

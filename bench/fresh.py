@@ -85,12 +85,12 @@ def _finished(command: list[str], errors: IO[str], check: Callable[[], None]) ->
 
 
 def in_new_processes(plan: SweepPlan, times: int, control: Control) -> None:
-    """A job: the plan in new processes, published as ``spreads``. Each process keeps its own run."""
+    """A job: the plan in new processes, published as ``told``. Each process keeps its own run."""
 
     def tell(number: int) -> None:
         control.publish(stage=f"process {number + 1} of {times}", done=number / times)
 
-    control.publish(spreads=tuple(spreads(run_fresh(arguments_of(plan), times, tell, control.check))))
+    control.publish(told=tuple(spreads(run_fresh(arguments_of(plan), times, tell, control.check))))
 
 
 def arguments_of(plan: SweepPlan) -> list[str]:

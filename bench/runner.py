@@ -78,7 +78,7 @@ class Snapshot:
     done: float = 0.0  # fraction of the job
     left_s: float | None = None  # about how long it still takes
     run: Run | None = None  # the last one; grows while it runs
-    spreads: tuple[object, ...] = ()  # of a job in new processes: fresh.Spread
+    told: tuple[object, ...] = ()  # by a job that makes no run: fresh.Spread, checkup.Verdict
     notice: str = ""  # why it is not kept on disk, if it is not
     told_at: float = 0.0  # timing.clock() when the job last said something: a device that hangs says nothing
     error: str = ""  # one sentence, when BROKEN

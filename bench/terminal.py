@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench import fresh, verdict
 from bench.cases import Case, PlanError
-from bench.checkup import check_up, to_send
+from bench.checkup import Checkup, check_up, to_send
 from bench.compare import COLUMNS, Comparison, rows, sentence
 from bench.conclusions import conclusions
 from bench.export import to_csv, to_json
@@ -146,21 +146,22 @@ def check_all(devices: Sequence, out: Path | None) -> bool:
     from bench.devices import Device
     from bench.environment import capture_environment
 
-    found = {}
+    found = []
     for info in devices:
         if info.usable and info.name != "cpu":
             print(f"\n{info.label}: {info.hardware}")
-            found[info.name] = check_up(Device(info.name), dict(info.gaps), partial(print, "…", file=sys.stderr))
+            here = check_up(Device(info.name), dict(info.gaps), partial(print, "…", file=sys.stderr))
+            found += here
             marks = {True: "ok     ", False: "BAD    ", None: "no word"}
-            rows = [(marks[verdict.good], verdict.name, verdict.text) for verdict in found[info.name]]
+            rows = [(marks[verdict.good], verdict.name, verdict.text) for verdict in here]
             print("\n".join(_columns(rows)))
     if not found:
         print("\nNo accelerator here to check.")
     if out:
         environment = capture_environment({info.name: info.hardware for info in devices if info.usable})
-        out.write_text(to_send(environment, found), encoding="utf-8")
+        out.write_text(to_send(Checkup(environment, tuple(found))), encoding="utf-8")
         print(f"Written to {out}: attach it to a report.")
-    return all(verdict.good is not False for verdicts in found.values() for verdict in verdicts)
+    return all(verdict.good is not False for verdict in found)
 
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:

@@ -1,15 +1,18 @@
 """What the doctor tries on an accelerator: it finds what is right, and what is wrong."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 from emulator import run_emulated
+from fakes import Watcher
 
 from bench import checkup, models, ops  # noqa: F401
 from bench.__main__ import main
-from bench.checkup import check_up
+from bench.checkup import check_here, check_up
 from bench.devices import Device, find_devices
+from bench.runner import Stopped
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,7 @@ def test_without_an_accelerator_it_says_so_and_out_needs_check(capsys, tmp_path)
     if len([device for device in find_devices() if device.usable]) == 1:
         assert main(["doctor", "--check", "--out", str(tmp_path / "check.json")]) == 0
         assert "No accelerator here" in capsys.readouterr().out
-        assert json.loads((tmp_path / "check.json").read_text())["checks"] == {}
+        assert json.loads((tmp_path / "check.json").read_text())["checks"] == []
     assert main(["doctor", "--out", str(tmp_path / "x.json")]) == 2
     assert "--check" in capsys.readouterr().err
 
@@ -73,3 +76,14 @@ def test_of_the_emulated_device_what_is_wrong_is_found_and_the_rest_passes(tmp_p
     assert done.returncode == 1 and "MPS (emulated)" in done.stdout
     assert lines.pop("result: long sums") == "BAD"
     assert set(lines.values()) == {"ok "}, done.stdout
+
+
+def test_as_a_job_of_the_page_it_publishes_what_it_finds_and_stop_is_heard(monkeypatch):
+    found = {info.name: info for info in find_devices() if info.usable}
+    watcher = Watcher(found | {"again": replace(found["cpu"], name="cpu#2", label="CPU again")})
+    check_here(watcher)
+    (found_out,) = watcher.published[-1]["told"]
+    assert {verdict.name for verdict in found_out.checks} >= {"waiting", "two threads", "result: into a view"}
+    watcher.stop.set()
+    with pytest.raises(Stopped):
+        check_here(watcher)

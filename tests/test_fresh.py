@@ -69,7 +69,7 @@ def test_the_options_of_a_plan_make_the_same_plan_again():
 def test_as_a_job_of_the_page_the_spreads_are_published_and_stop_is_heard():
     watcher = Watcher({})
     in_new_processes(SweepPlan("matvec", (64,), ("cpu",), EFFORTS["quick"]), 2, watcher)
-    (spread,) = watcher.published[-1]["spreads"]
+    (spread,) = watcher.published[-1]["told"]
     assert len(spread.medians_s) == 2 and spread.case.size == 64
 
     def stop():

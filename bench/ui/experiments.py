@@ -69,13 +69,13 @@ def _in_new_processes(plan: SweepPlan) -> None:
     last = runner().last(FRESH)
     if last and not last.active:
         show_end(last)
-    if last and last.spreads and not last.active:
-        st.markdown(f"**{fresh.sentence(last.spreads)}**")
+    if last and last.told and not last.active:
+        st.markdown(f"**{fresh.sentence(last.told)}**")
         frame = pd.DataFrame([
             {"case": str(spread.case), "fastest process": si(min(spread.medians_s), "s"),
              "slowest": si(max(spread.medians_s), "s"), "between processes": f"{significant(spread.between)} ×",
              "within one": f"{significant(spread.within)} ×"}
-            for spread in last.spreads
+            for spread in last.told
         ])  # fmt: skip
         st.dataframe(frame, hide_index=True, key="spreads", alt="Every case over the processes.")
 

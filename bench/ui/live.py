@@ -16,6 +16,7 @@ from bench.units import duration
 NAMES = {
     "sweep": "A sweep", "training": "A training", "replay": "The replay of the article",
     "aa": "A device against itself", "download": "A download", "fresh": "The same sweep in new processes",
+    "checks": "The doctor",
 }  # fmt: skip
 SILENT_S = 60.0  # a device that says nothing for so long may hang: said, never ended by force
 REDRAW_S = 1.0  # more often would cost the measuring time; see gate.py
