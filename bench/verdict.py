@@ -200,6 +200,22 @@ def _longest_phase(m: Measurement, label: str) -> str:
     return f" On {label} {100 * mids[phase] / total:.0f} % of a step goes into {PHASE_WORDS.get(phase, phase)}."
 
 
+def about_energy(run: Run) -> str:
+    """What the joules of a training cover, or why there are none; empty where the run does not tell."""
+    told, sentences = run.settings.get("energy"), []
+    for device, meter in told.items() if isinstance(told, Mapping) else ():
+        if not isinstance(meter, Mapping):
+            continue
+        covers, absent = str(meter.get("covers", "")), str(meter.get("absent", ""))
+        if absent:
+            sentences.append(f"Energy on {run.label(device)}: absent. {absent}")
+        elif any(m.learning and m.learning.energy_j for m in run.measurements if m.case.device == device):
+            sentences.append(f"Energy on {run.label(device)} is an estimate of {covers}, idling included.")
+        elif covers:
+            sentences.append(f"Energy on {run.label(device)}: absent. An epoch was too short for the counter.")
+    return " ".join(sentences)
+
+
 def doubts(run: Run) -> list[str]:
     """One line for each reason to be careful; none if there is none."""
     lines = []

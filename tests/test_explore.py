@@ -9,9 +9,9 @@ from fakes import measurement, sweep
 from streamlit.testing.v1 import AppTest
 from test_app import button, clean
 
-from bench import energy, models, ops  # noqa: F401
+from bench import energy, models, ops, verdict  # noqa: F401
 from bench.presets import PRESETS, choices_of
-from bench.results import Memory
+from bench.results import Learning, Memory
 from bench.runner import State
 from bench.ui import explore, session
 
@@ -104,3 +104,17 @@ def test_apples_counter_adds_its_parts_up(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     meter = energy.meter("mps", "Apple M1")
     assert (meter.read(), meter.read()) == (2.0, 4.0) and meter.covers == energy.APPLE
+
+
+@pytest.mark.parametrize(
+    ("settings", "joules", "says"),
+    [({"cpu": {"covers": "", "absent": "No counter."}}, (), "Energy on CPU: absent. No counter."),
+     ({"cpu": {"covers": "the board", "absent": ""}}, (3.0,), "an estimate of the board"),
+     ({"cpu": {"covers": "the board", "absent": ""}}, (), "too short for the counter"),
+     ({"cpu": 3}, (), ""), (7, (), "")],
+)  # fmt: skip
+def test_energy_says_what_it_covers_or_why_there_is_none(settings, joules, says):
+    m = measurement("cpu", 128, 1e-3, workload="mlp/train")
+    m = replace(m, learning=Learning(600, "some", (3.0,), {}, energy_j=joules))
+    run = replace(sweep({}), kind="training", settings={"energy": settings}, outcomes=(m,))
+    assert says in verdict.about_energy(run) and bool(says) == bool(verdict.about_energy(run))

@@ -60,6 +60,8 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
             tables.published_table()
         st.caption(HEADLINE)
         st.caption(f"Images: {plain(run.settings['data'])}.")
+        if note := verdict.about_energy(run):
+            st.caption(plain(note))
     _curves(run, curves)
     if not run.measurements:
         return
