@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
@@ -49,9 +50,10 @@ def _graphs() -> int:
 
 def forget_compiled() -> None:
     """What was compiled for one thing measured is of no use to the next."""
-    import torch
+    if "torch._dynamo" in sys.modules:  # seconds to import, so not where nothing was compiled
+        import torch
 
-    torch.compiler.reset()
+        torch.compiler.reset()
 
 
 def autocast(device: str, dtype: str) -> AbstractContextManager:

@@ -81,7 +81,7 @@ def test_control_c_ends_the_program_within_five_seconds_and_keeps_the_rows(chrom
 
 def test_a_while_of_runs_and_reloads_leaves_nothing_behind(tmp_path):
     """The short form of tests/performance/soak.py. Caches still fill in so short a time: memory has more room here."""
-    seen = soak(tmp_path, 40, 3)
+    seen = soak(tmp_path, 60, 3)
     assert not seen.complaints
     assert seen.runs >= 2 and seen.reloads >= 8
     assert seen.threads_left <= 0

@@ -68,18 +68,18 @@ def test_a_sweep_measures_and_verifies_every_way():
 
 def test_training_measures_every_way_every_batch_size_and_single_images():
     watcher = Watcher(FOUND)
-    plan = TrainingPlan(("convnet",), ("cpu",), batches=(32, 64), images=256, data="synthetic", one_by_one=True,
-                        dtypes=("float32", "bfloat16", "autocast-bfloat16"), threads=(2,),
+    plan = TrainingPlan(("convnet",), ("cpu",), batches=(32, 64), images=128, data="synthetic", one_by_one=True,
+                        dtypes=("float32", "autocast-bfloat16"), threads=(2,),
                         layouts=("contiguous", "channels_last"))  # fmt: skip
     train(plan, watcher)
     run = watcher.run
     assert {outcome.case for outcome in run.outcomes} == set(plan.cases)
-    assert len(plan.cases) == 6 * (2 + 2) + 6
+    assert len(plan.cases) == 4 * (2 + 2) + 4
     assert [failure for failure in run.failures] == []
     assert {m.check.verdict for m in run.measurements} == {RIGHT}, [m.check for m in run.measurements]
     singles = [m for m in run.measurements if m.case.size == 1]
     assert {m.case.workload for m in singles} == {"convnet/infer"}
-    assert len(singles) == 6
+    assert len(singles) == 4
     assert all(m.cost.items == 1 and len(m.samples_s) >= 6 for m in singles)
     assert all(m.memory.used_bytes > 4e5 for m in run.measurements)
     assert run.what(singles[0].case) == "Inference with ConvNet, one image"
