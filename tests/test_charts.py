@@ -92,3 +92,12 @@ def test_a_comparison_over_sizes_has_a_line_a_lane_and_one_of_networks_a_name_a_
     trained = next(run for run in seeds() if run.kind == "training")
     figure = comparison_charts.ratios(compare(trained, trained), trained)
     assert figure.layout.xaxis.type == "category" and all(trace.x[0] == trace.name for trace in figure.data)
+
+
+def test_a_sustained_run_is_calls_a_second_against_time_round_by_round():
+    m = measurement("cpu", 100, 1e-3)
+    run = replace(sweep({}), outcomes=(m,))
+    (trace,) = details.speed_over_time(run).data
+    assert len(trace.x) == len(trace.y) == len(m.rounds)
+    assert trace.x[-1] == pytest.approx(sum(m.samples_s) * m.calls) and list(trace.x) == sorted(trace.x)
+    assert list(trace.y) == pytest.approx([1e3] * len(m.rounds), rel=0.05)

@@ -49,10 +49,10 @@ def show() -> None:
             "looks like is on the page **Recorded runs**.",
             icon=":material/info:",
         )
-        return
-    show_end(last)
-    if last.run and last.run.outcomes:
-        show_sweep(last.run, _band(last.run))
+    else:
+        show_end(last)
+        if last.run and last.run.outcomes:
+            show_sweep(last.run, _band(last.run))
     show_experiments(plan, snapshot)
 
 
