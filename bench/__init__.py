@@ -3,8 +3,8 @@
 Layers; a module imports only from the rows above its own::
 
     home  stats  units  timing  registry  apple
-    database  data  datasets  presets  modules  ops  models  cases  compiling  environment  energy  gate  fit
-    plans  results  devices
+    database  data  datasets  presets  modules  ops  models  cases  compiling  environment  gate  fit
+    plans  results  devices  energy
     estimate  learner  runner  runfile  guards  analysis  memory
     export  recorded
     store  compare  verify  subject  watch  attempts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bench.registry import CONTIGUOUS, FLOAT32
+from bench.registry import CONTIGUOUS, FLOAT32, spoken
 
 MOST_THREADS = 1024
 
@@ -51,9 +51,9 @@ class Lane(NamedTuple):
     def settings(self) -> list[str]:
         """In words, where they are not the usual ones."""
         words = {
-            self.dtype.replace("-", " "): self.dtype != FLOAT32,
+            spoken(self.dtype): self.dtype != FLOAT32,
             f"{self.threads} thread{'s' if self.threads > 1 else ''}": self.threads,
-            self.layout.replace("_", " "): self.layout != CONTIGUOUS,
+            spoken(self.layout): self.layout != CONTIGUOUS,
             "compiled": self.compiled,
         }
         return [word for word, unusual in words.items() if unusual]

@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from bench.timing import time_block
 from bench.units import si, significant, size
 
 if TYPE_CHECKING:
-    from bench.devices import Device
+    from bench.devices import Device, DeviceInfo
     from bench.runner import Control
 
 PRODUCT, CALLS = 1024, 20  # of the matrices timed here
@@ -77,23 +77,30 @@ def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] =
     return found
 
 
-def check_here(control: Control) -> None:
-    """A job: every check on every accelerator, published as ``told``, a Checkup."""
+def check_every(devices: Iterable[DeviceInfo], tell: Callable[[str], None]) -> Checkup:
+    """Every check on every accelerator among these usable devices; ``tell`` hears of each before it is made."""
     from bench.devices import Device
 
-    told: list[Verdict] = []
-    for info in control.devices.values():
-        if info.name == "cpu":
-            continue
+    devices = tuple(devices)
+    found: list[Verdict] = []
+    for info in devices:
+        if info.name != "cpu":
+            found += check_up(
+                Device(info.name), dict(info.gaps), lambda name, label=info.label: tell(f"{label}: {name}")
+            )
+    return Checkup(capture_environment({info.name: info.hardware for info in devices}), tuple(found))
 
-        def tell(name: str, label: str = info.label) -> None:
-            control.check()
-            control.publish(stage=f"{label}: {name}")
 
-        with control.timed():
-            told += check_up(Device(info.name), dict(info.gaps), tell)
-    environment = capture_environment({name: info.hardware for name, info in control.devices.items()})
-    control.publish(told=(Checkup(environment, tuple(told)),))
+def check_here(control: Control) -> None:
+    """A job: what ``check_every`` finds, published as ``told``."""
+
+    def tell(stage: str) -> None:
+        control.check()
+        control.publish(stage=stage)
+
+    with control.timed():
+        checkup = check_every(control.devices.values(), tell)
+    control.publish(told=(checkup,))
 
 
 def to_send(checkup: Checkup) -> str:

@@ -6,8 +6,12 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from bench.registry import computed, stored
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _NUMBERS = itertools.count()
 LIMIT = 256  # compilations of one function: each shape, format and mode takes one
@@ -27,8 +31,8 @@ def compiled(function: Callable) -> Callable:
     def call(*inputs, **named):
         return function(*inputs, **named)
 
-    # PyTorch keeps what it compiled by code, and may take it for another format (autocast to float16 was given the
-    # code of bfloat16 by 2.11): so each has code of its own
+    # PyTorch keeps what it compiled by code, and counts by it: with code of its own, what is compiled for one lane
+    # neither counts against the limit of another nor can be taken for it
     call.__code__ = call.__code__.replace(co_name=f"compiled_{next(_NUMBERS)}")
     return torch.compile(call, dynamic=False)
 
@@ -54,6 +58,13 @@ def forget_compiled() -> None:
         import torch
 
         torch.compiler.reset()
+
+
+def answer(call: Callable[[Tensor], Tensor], x: Tensor, device: str, dtype: str) -> Tensor:
+    """What ``call`` answers to ``x``, computed as ``dtype`` says, in float32 at least: a loss needs the digits."""
+    with autocast(device, dtype):
+        out = call(x)
+    return out if out.dtype.itemsize >= 4 else out.float()
 
 
 def autocast(device: str, dtype: str) -> AbstractContextManager:

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bench.environment import pretends
+
 SHORTEST_S = 2.0  # of a stretch: a shorter one is a matter of the counter's ticks
 APPLE, NVIDIA = "CPU, GPU and memory of the chip", "the GPU's board"
 
@@ -26,7 +28,7 @@ class Meter:
 
 def meter(device: str, hardware: str) -> Meter:
     """The counter that tells what work on this device takes."""
-    if "emulated" in hardware.lower():
+    if pretends(hardware):
         return Meter(None, "An emulated device uses no energy of its own.")
     if sys.platform == "darwin" and device in ("cpu", "mps"):
         return _apple()

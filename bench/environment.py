@@ -53,7 +53,7 @@ class Environment:
     low_power: str = UNKNOWN  # mode: "on", "off"
 
     def is_emulated(self, device: str) -> bool:
-        return EMULATED in self.devices.get(device, "").lower()
+        return pretends(self.devices.get(device, ""))
 
     def label(self, device: str) -> str:
         """For people: "MPS", or "MPS (emulated)"."""
@@ -64,7 +64,12 @@ def label_of(device: str, hardware: str) -> str:
     """A device's name for people, which says so if the hardware only pretends."""
     kind, _, number = device.partition("#")
     label = LABELS.get(kind, kind.upper()) + (" again" if number else "")
-    return f"{label} ({EMULATED})" if EMULATED in hardware.lower() else label
+    return f"{label} ({EMULATED})" if pretends(hardware) else label
+
+
+def pretends(hardware: str) -> bool:
+    """Is this the name of a device that is not what it says?"""
+    return EMULATED in hardware.lower()
 
 
 def capture_environment(devices: Mapping[str, str]) -> Environment:

@@ -19,7 +19,7 @@ from bench.units import count, size
 SHARE = 0.8  # of the free memory that a run may plan to use
 DRAW_BYTES_PER_S = 0.8e9  # making random numbers and copying them, one core
 TRAINING_EFFICIENCY = 0.25  # of a single product's rate, typical of small layers
-STEPS_WARMED_UP = 40  # before training, see training.py
+STEPS_WARMED_UP = 40  # before training, see contest.py
 COMPILING_S = 20.0  # a network, by torch.compile; a tenth for an operation at one size
 HOST_STEP_S = 4e-4  # a training step's few dozen calls from Python, apart from the device's work
 
@@ -148,10 +148,9 @@ def training_seconds(plan: TrainingPlan, network: str, batch: int, lane: Lane, d
     forward = HOST_STEP_S / 3 + flops / (TRAINING_EFFICIENCY * device.flops_per_s)
     step = HOST_STEP_S + 20 * device.call_s + 3 * forward
     passes = plan.epochs * steps * step + steps * forward
-    extras = (
-        (COMPILING_S if lane.compiled else 0.0) + len(plan.cases_of(network, batch, lane)) - 2
-    )  # single images: 1 s
-    return extras + passes + STEPS_WARMED_UP * (step + forward) + 10_000 / batch * forward
+    compiling = COMPILING_S if lane.compiled else 0.0
+    singles = len(plan.cases_of(network, batch, lane)) - 2  # a second, where they are measured
+    return compiling + singles + passes + STEPS_WARMED_UP * (step + forward) + 10_000 / batch * forward
 
 
 def describe(outlook: Outlook) -> str:

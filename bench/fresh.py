@@ -20,6 +20,7 @@ import numpy as np
 
 from bench.cases import Case
 from bench.plans import SweepPlan
+from bench.registry import OFF_ON
 from bench.results import FAILED, IMPOSSIBLE, WRONG
 from bench.stats import Estimate
 
@@ -95,11 +96,10 @@ def in_new_processes(plan: SweepPlan, times: int, control: Control) -> None:
 
 def arguments_of(plan: SweepPlan) -> list[str]:
     """The options of ``python -m bench sweep`` that make this plan."""
-    switch = {False: "off", True: "on"}
     options = {
         "op": plan.operation, "sizes": plan.sizes, "devices": plan.devices, "effort": plan.budget.name,
         "seed": plan.seed, "dtypes": plan.dtypes, "threads": [number or "default" for number in plan.threads],
-        "layouts": plan.layouts, "compile": [switch[one] for one in plan.compiled],
+        "layouts": plan.layouts, "compile": [OFF_ON[one] for one in plan.compiled],
     }  # fmt: skip
     told = {
         name: value if isinstance(value, str | int) else ",".join(map(str, value)) for name, value in options.items()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from bench import timing
 from bench.cases import Lane
-from bench.compiling import autocast, compiled
+from bench.compiling import answer, compiled
 from bench.datasets import ImageSet
 from bench.plans import TrainingPlan
-from bench.registry import CHANNELS_LAST, Network, computed, stored
+from bench.registry import AUTOCAST, CHANNELS_LAST, Network, stored
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,18 +54,16 @@ class Learner:
         import torch
 
         self.device, self.lane, self._images = device, lane, images
-        last = lane.layout == CHANNELS_LAST
-        self._layout = torch.channels_last if last else torch.contiguous_format
+        self._layout = torch.channels_last if lane.layout == CHANNELS_LAST else torch.contiguous_format
         self._dtype = getattr(torch, stored(lane.dtype))
         self.net = network.make()
         self.net.load_state_dict(weights)
-        self.net.to(device.torch, self._dtype, memory_format=self._layout if last else torch.preserve_format).train()
+        self.net.to(device.torch, self._dtype, memory_format=self._layout).train()
         self._call = compiled(self.net) if lane.compiled else self.net
         self.learning_rate = plan.learning_rate
         self._optimizer = torch.optim.Adam(self.net.parameters(), lr=plan.learning_rate)
         # products in float16 need their small gradients scaled up; elsewhere this changes nothing
-        scaled = lane.dtype != stored(lane.dtype) and computed(lane.dtype) == "float16"
-        self._scaler = torch.amp.GradScaler(device.name, init_scale=SCALE, enabled=scaled)
+        self._scaler = torch.amp.GradScaler(device.name, init_scale=SCALE, enabled=lane.dtype == AUTOCAST + "float16")
 
     def step(self, index: Tensor, lap: Lap | None = None) -> Tensor:
         """One training step on the images of ``index``; the mean loss, still on the device."""
@@ -73,7 +71,7 @@ class Learner:
 
         x, y = self.batch(index, lap)
         self._optimizer.zero_grad(set_to_none=True)
-        loss = cross_entropy(self.answer(x), y)
+        loss = cross_entropy(self._answer(self._call, x), y)
         if lap:
             lap("forward")
         self._scaler.scale(loss).backward()
@@ -99,16 +97,13 @@ class Learner:
 
         with torch.inference_mode():
             x, _ = self.batch(index, lap)
-            out = self.answer(x)
+            out = self._answer(self._call, x)
             if lap:
                 lap("forward")
             return out
 
-    def answer(self, x: Tensor, call: Callable[[Tensor], Tensor] | None = None) -> Tensor:
-        """The network's answers as they come out of it, in float32 at least: a loss in fewer digits tells nothing."""
-        with autocast(self.device.name, self.lane.dtype):
-            out = (call or self._call)(x)
-        return out if out.dtype.itemsize >= 4 else out.float()
+    def _answer(self, call: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        return answer(call, x, self.device.name, self.lane.dtype)
 
     def infer_all(self, batches: Sequence[Tensor]) -> None:
         for index in batches:
@@ -148,7 +143,7 @@ class Learner:
         with torch.inference_mode():
             for x, labels in pairs:
                 check()
-                answers = self.answer(self._placed(x), self.net)  # not compiled for one pass
+                answers = self._answer(self.net, self._placed(x))  # not compiled for one pass
                 right += (answers.argmax(1).cpu() == labels).sum().item()
         return right / len(images.test_y)
 

@@ -10,6 +10,7 @@ from bench import models, ops  # noqa: F401  (importing them fills the registrie
 from bench.cases import EFFORTS, PlanError
 from bench.datasets import SOURCES
 from bench.plans import SweepPlan, TrainingPlan, parse_batches, parse_sizes, parse_threads
+from bench.registry import OFF_ON
 from bench.results import Run
 from bench.runfile import FileError, from_json
 from bench.runner import Runner, State
@@ -50,14 +51,13 @@ def training_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], Tr
 
 def ways_of(options: argparse.Namespace) -> dict[str, tuple]:
     """The fields of ``Ways``."""
-    switch = {"off": False, "on": True}
-    if wrong := [word for word in _listed(options.compile) if word not in switch]:
+    if wrong := [word for word in _listed(options.compile) if word not in OFF_ON]:
         raise PlanError(f"--compile is off, on, or off,on for both, and {wrong[0]!r} is not.")
     return {
         "dtypes": tuple(_listed(options.dtypes)),
         "threads": parse_threads(options.threads),
         "layouts": tuple(_listed(options.layouts)),
-        "compiled": tuple(switch[word] for word in _listed(options.compile)),
+        "compiled": tuple(word == OFF_ON[True] for word in _listed(options.compile)),
     }
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import psutil
 
 from bench.apple import this_mac
+from bench.registry import CONTIGUOUS, FLOAT32
 
 OPERATIONS_PAGE, TRAINING_PAGE = "operations", "training"
-USUAL = {"dtypes": ["float32"], "threads": "", "compiled": [False], "layouts": ["contiguous"]}
+USUAL = {"dtypes": [FLOAT32], "threads": "", "compiled": [False], "layouts": [CONTIGUOUS]}
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ FORMATS = ("float64", "float32", "float16", "bfloat16")  # by PyTorch's names
 WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "autocast-float16": 4, "autocast-bfloat16": 4}
 CONTIGUOUS, CHANNELS_LAST = "contiguous", "channels_last"
 LAYOUTS = (CONTIGUOUS, CHANNELS_LAST)  # of images in memory
+OFF_ON = ("off", "on")  # of a switch, by its value
 ARTICLE_SIZES = (100, 300, 500, 750, 1000, 1500, 2000, 2500, 3000)
 
 
@@ -79,6 +80,11 @@ class Network:
 
 OPERATIONS: dict[str, Operation] = {}
 NETWORKS: dict[str, Network] = {}
+
+
+def spoken(name: str) -> str:
+    """The name of a format or layout, for people: "autocast bfloat16", "channels last"."""
+    return name.replace("-", " ").replace("_", " ")
 
 
 def stored(dtype: str) -> str:

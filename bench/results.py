@@ -177,13 +177,18 @@ class Run:
         """For people: "CPU", or "CPU · float16 · 1 thread"."""
         return " · ".join([self.label(lane.device), *lane.settings])
 
+    @cached_property
+    def _batches(self) -> set[int]:
+        return {outcome.case.size for outcome in self.outcomes if outcome.case.workload.endswith("/train")}
+
     def what(self, case: Case) -> str:
         """A case without its lane, for people: "1 500", or "Training ConvNet", with the batch where it matters."""
         network, slash, mode = case.workload.partition("/")
         if not slash:
             return count(case.size)
-        batches = {outcome.case.size for outcome in self.outcomes if outcome.case.workload.endswith("/train")}
-        batch = "" if batches <= {case.size} else ", one image" if case.size == 1 else f", batch {count(case.size)}"
+        batch = (
+            "" if self._batches <= {case.size} else ", one image" if case.size == 1 else f", batch {count(case.size)}"
+        )
         return f"{'Training' if mode == 'train' else 'Inference with'} {NETWORKS[network].title}{batch}"
 
     @property

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench import fresh, verdict
 from bench.cases import Case, PlanError
-from bench.checkup import Checkup, check_up, to_send
+from bench.checkup import check_every, to_send
 from bench.compare import COLUMNS, Comparison, rows, sentence
 from bench.conclusions import conclusions
 from bench.export import to_csv, to_json
@@ -19,6 +20,9 @@ from bench.results import Failure, Measurement, Run
 from bench.runner import Job, Runner, Snapshot, State
 from bench.store import StoreError, open_store
 from bench.units import duration, si, significant
+
+if TYPE_CHECKING:
+    from bench.devices import DeviceInfo
 
 OK, FAILED, USAGE = 0, 1, 2  # exit codes
 
@@ -141,27 +145,21 @@ def spread_text(found: Sequence[Spread]) -> str:
     return "\n".join([*_columns(rows), fresh.sentence(found)])
 
 
-def check_all(devices: Sequence, out: Path | None) -> bool:
-    """The checks of every usable accelerator, told as they are made; whether none was bad."""
-    from bench.devices import Device
-    from bench.environment import capture_environment
-
-    found = []
-    for info in devices:
-        if info.usable and info.name != "cpu":
-            print(f"\n{info.label}: {info.hardware}")
-            here = check_up(Device(info.name), dict(info.gaps), partial(print, "…", file=sys.stderr))
-            found += here
-            marks = {True: "ok     ", False: "BAD    ", None: "no word"}
-            rows = [(marks[verdict.good], verdict.name, verdict.text) for verdict in here]
-            print("\n".join(_columns(rows)))
-    if not found:
+def check_all(devices: Sequence[DeviceInfo], out: Path | None) -> bool:
+    """The checks of every usable accelerator; whether none was bad."""
+    usable = [info for info in devices if info.usable]
+    checkup = check_every(usable, partial(print, "…", file=sys.stderr))
+    marks = {True: "ok     ", False: "BAD    ", None: "no word"}
+    for info in usable:
+        rows = [(marks[v.good], v.name, v.text) for v in checkup.checks if v.device == info.name]
+        if rows:
+            print("\n".join([f"\n{info.label}: {info.hardware}", *_columns(rows)]))
+    if not checkup.checks:
         print("\nNo accelerator here to check.")
     if out:
-        environment = capture_environment({info.name: info.hardware for info in devices if info.usable})
-        out.write_text(to_send(Checkup(environment, tuple(found))), encoding="utf-8")
+        out.write_text(to_send(checkup), encoding="utf-8")
         print(f"Written to {out}: attach it to a report.")
-    return all(verdict.good is not False for verdict in found)
+    return all(verdict.good is not False for verdict in checkup.checks)
 
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:

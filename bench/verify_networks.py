@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bench.compiling import autocast
+from bench.compiling import answer
 from bench.registry import FLOAT32, Network, computed, stored
 from bench.results import REDUCED, RIGHT, WRONG, Check
 from bench.verify import ROUNDOFF, number, part
@@ -65,7 +65,6 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
     the weights moved to is compared only if the optimiser is ``fresh``, since its memory of earlier steps is the
     device's own; that they moved, always. The step changes the learner.
     """
-
     before = {name: tensor.detach().cpu().clone() for name, tensor in learner.net.state_dict().items()}
     x, y = (tensor.cpu() for tensor in learner.batch(index))
     exact = _reference(network, before, x, y, "float64")
@@ -130,9 +129,7 @@ def _reference(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor,
     kind = getattr(torch, stored(dtype))
     net = network.make().to(kind).train()
     net.load_state_dict(state)
-    with autocast("cpu", dtype):
-        answers = net(x.to(kind))
-    loss = torch.nn.functional.cross_entropy(answers if answers.dtype.itemsize >= 4 else answers.float(), y)
+    loss = torch.nn.functional.cross_entropy(answer(net, x.to(kind), "cpu", dtype), y)
     loss.backward()
     return loss.detach().double(), {name: p.grad.double() for name, p in net.named_parameters()}
 

@@ -21,7 +21,7 @@ from bench.plans import (
     parse_threads,
     spaced_sizes,
 )
-from bench.registry import ARTICLE_SIZES, CONTIGUOUS, FLOAT32, LAYOUTS, NETWORKS, OPERATIONS, WIDTHS
+from bench.registry import ARTICLE_SIZES, CONTIGUOUS, FLOAT32, LAYOUTS, NETWORKS, OFF_ON, OPERATIONS, WIDTHS, spoken
 from bench.runner import Snapshot
 from bench.ui.plain import plain
 from bench.units import count
@@ -98,7 +98,7 @@ def _choose_more(snapshot: Snapshot, images: bool) -> dict[str, tuple] | None:
     with st.expander("More", icon=":material/tune:"):
         dtypes = st.pills(
             "Number formats", list(WIDTHS), selection_mode="multi", default=usual, key="dtypes",
-            format_func=lambda name: name.replace("-", " "),
+            format_func=spoken,
             help="Each becomes a line of its own. Autocast keeps numbers in float32 and computes products in the "
                  "shorter format. What a device can't do is a row with its reason. " + _gaps(snapshot),
             **REMEMBERED,
@@ -110,7 +110,7 @@ def _choose_more(snapshot: Snapshot, images: bool) -> dict[str, tuple] | None:
         )  # fmt: skip
         compiled = st.pills(
             "torch.compile", [False, True], selection_mode="multi", default=[False], key="compiled",
-            format_func={False: "off", True: "on"}.get,
+            format_func=OFF_ON.__getitem__,
             help="On: compiled at the first call, which takes seconds to minutes, is shown apart and needs a C++ "
                  "compiler on the CPU. Answers are checked as always.", **REMEMBERED,
         )  # fmt: skip
@@ -118,7 +118,7 @@ def _choose_more(snapshot: Snapshot, images: bool) -> dict[str, tuple] | None:
         if images:
             layouts = st.pills(
                 "Order of an image's numbers in memory", list(LAYOUTS), selection_mode="multi", default=layouts,
-                key="layouts", format_func=lambda name: name.replace("_", " "),
+                key="layouts", format_func=spoken,
                 help="Some convolutions are faster with the channels of a point beside each other.", **REMEMBERED,
             )  # fmt: skip
         threads = planned(lambda: parse_threads(text))

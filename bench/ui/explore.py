@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bench.cases import Case
+from bench.registry import OFF_ON, spoken
 from bench.results import Measurement, Run
 from bench.stats import Estimate
 from bench.ui.charts import COLORS, error_bars, finished, size_axis
@@ -20,10 +21,10 @@ AXES: Mapping[str, Callable[[Run, Case], object]] = {
     WHAT: lambda run, case: case.workload,
     SIZE: lambda run, case: case.size,
     DEVICE: lambda run, case: run.label(case.device),
-    "number format": lambda run, case: case.dtype.replace("-", " "),
+    "number format": lambda run, case: spoken(case.dtype),
     THREADS: lambda run, case: str(case.threads or f"PyTorch's own ({run.environment.threads})"),
-    "memory layout": lambda run, case: case.layout.replace("_", " "),
-    "torch.compile": lambda run, case: "on" if case.compiled else "off",
+    "memory layout": lambda run, case: spoken(case.layout),
+    "torch.compile": lambda run, case: OFF_ON[case.compiled],
 }
 QUANTITIES: Mapping[str, tuple[str, Callable[[Run, Measurement], Estimate | None]]] = {
     "time": ("s", lambda run, m: m.median_s),
@@ -53,13 +54,13 @@ def along(run: Run, x: str, line: str, quantity: str, held: Mapping[str, object]
         m for m in run.measurements
         if m.believed and all(AXES[axis](run, m.case) == value for axis, value in held.items())
     ]  # fmt: skip
-    figure = go.Figure()
+    figure, places = go.Figure(), values_of(run, x)
     for name in values_of(run, line) if line else [""]:
         mine = [m for m in found if not line or AXES[line](run, m.case) == name]
         points = [(AXES[x](run, m.case), estimate, m) for m in mine if (estimate := read(run, m)) is not None]
         if not points:
             continue
-        points.sort(key=lambda point: values_of(run, x).index(point[0]))
+        points.sort(key=lambda point: places.index(point[0]))
         figure.add_scatter(
             x=[value for value, _, _ in points], y=[estimate.value for _, estimate, _ in points],
             mode="lines+markers", name=escaped(_told(name) or quantity), marker={"size": 9},
@@ -68,14 +69,12 @@ def along(run: Run, x: str, line: str, quantity: str, held: Mapping[str, object]
             customdata=[_amount(estimate, unit) for _, estimate, _ in points],
             hovertemplate="%{x}: %{customdata}<extra>%{fullData.name}</extra>",
         )  # fmt: skip
-    numbers = [value for value in values_of(run, x) if isinstance(value, int)]
-    if numbers:
-        size_axis(figure, x, numbers, log=True)
+    if x == SIZE:
+        size_axis(figure, x, places, log=True)
     else:
-        figure.update_xaxes(title=x, type="category", categoryorder="array", categoryarray=values_of(run, x))
+        figure.update_xaxes(title=x, type="category", categoryorder="array", categoryarray=places)
     figure.update_yaxes(title=quantity, type="log", exponentformat="SI", minexponent=1, ticksuffix=unit)
-    figure = finished(figure, run)
-    return figure.update_layout(legend_title=line)
+    return finished(figure, run).update_layout(legend_title=line)
 
 
 def show_any_axis(run: Run, key: str) -> None:

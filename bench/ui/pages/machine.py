@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from bench.checkup import check_here, to_send
-from bench.doctor import Finding, examine
+from bench.doctor import examine
 from bench.home import VARIABLE, bench_home
 from bench.results import REFERENCE
 from bench.runner import Snapshot
@@ -29,7 +29,8 @@ def show() -> None:
     if not snapshot.devices:
         return
     for finding in examine(snapshot.devices):
-        _line(finding)
+        good = True if finding.good else False if finding.needed else None
+        _line(finding.name, good, f"{finding.text} {finding.mend}")
     _checks(snapshot)
     store = kept().store
     runs = f" Runs: {store.path}, {size(store.size_bytes())}." if store else ""
@@ -53,11 +54,9 @@ def _checks(snapshot: Snapshot) -> None:
     if last is None:
         return
     show_end(last)
+    labels = {device.name: device.label for device in snapshot.devices}
     for verdict in last.told[0].checks if last.told else ():
-        icon, color = MARKS[verdict.good]
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(f"{label(snapshot, verdict.device)}: {verdict.name}", icon=icon, color=color)
-            st.markdown(plain(verdict.text), width="stretch")
+        _line(f"{labels[verdict.device]}: {verdict.name}", verdict.good, plain(verdict.text))
     if last.told:
         st.download_button(
             "What was found, to send (JSON)", lambda: to_send(last.told[0]), "checks.json", "application/json",
@@ -65,17 +64,8 @@ def _checks(snapshot: Snapshot) -> None:
         )  # fmt: skip
 
 
-def label(snapshot: Snapshot, name: str) -> str:
-    return next((device.label for device in snapshot.devices if device.name == name), name)
-
-
-def _line(finding: Finding) -> None:
-    if finding.good:
-        icon, color = ":material/check_circle:", "green"
-    elif finding.needed:
-        icon, color = ":material/error:", "red"
-    else:
-        icon, color = ":material/do_not_disturb_on:", "gray"
+def _line(name: str, good: bool | None, text: str) -> None:
+    icon, color = MARKS[good]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(finding.name, icon=icon, color=color)
-        st.markdown(f"{finding.text} {finding.mend}", width="stretch")
+        st.badge(name, icon=icon, color=color)
+        st.markdown(text, width="stretch")
