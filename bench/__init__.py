@@ -7,7 +7,7 @@ Layers; a module imports only from the rows above its own::
     plans  results  devices  energy
     estimate  learner  runner  runfile  guards  analysis  memory
     export  recorded
-    store  compare  verify  subject  watch  attempts
+    store  compare  verify  subject  watch  attempts  disturbance
     verify_networks  sweep  download  verdict
     contest
     training  replay

@@ -15,9 +15,11 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bench.disturbance import slowdown_beside_a_page
 from bench.environment import Environment, capture_environment
+from bench.gate import Gate
 from bench.timing import time_block
-from bench.units import si, significant, size
+from bench.units import si, significant, size, times
 
 if TYPE_CHECKING:
     from bench.devices import Device, DeviceInfo
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 PRODUCT, CALLS = 1024, 20  # of the matrices timed here
 AGREE, IDLE_S, THREADS_S = 0.1, 1.5, 60.0
+DISTURBS = 0.05  # more than this of a call's time is a page that disturbs
 TOLERANCE = 2e-2  # of the largest value: a wrong result is far off, TF32 is not
 WIDE, MANY_ROWS = 40_000, 70_000  # beyond 32 767 columns and 65 535 rows results have been wrong (pytorch#96225)
 TWO_THREADS = """
@@ -58,13 +61,13 @@ class Checkup:
 
 
 def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] = lambda name: None) -> list[Verdict]:
-    """Every check on one accelerator, about half a minute; ``gaps`` are number formats that it lacks, with reasons."""
+    """Every check on one accelerator, most of a minute; ``gaps`` are number formats that it lacks, with reasons."""
     from bench.devices import DEVICE_ERRORS, one_line
 
     checks: dict[str, Callable[[Device], tuple[bool, str]]] = {
         "waiting": _waiting, "events": _events, "memory": _memory, "idle penalty": _idle,
         **{f"result: {name}": partial(_result, make=make) for name, make in _doubtful().items()},
-        "two threads": _two_threads,
+        "two threads": _two_threads, "page": _page,
     }  # fmt: skip
     formats = "; ".join(f"{name}: {reason}" for name, reason in gaps.items()) or "all of them work"
     found = [Verdict(device.name, "number formats", not set(gaps) - {"float64"}, formats)]
@@ -88,6 +91,9 @@ def check_every(devices: Iterable[DeviceInfo], tell: Callable[[str], None]) -> C
             found += check_up(
                 Device(info.name), dict(info.gaps), lambda name, label=info.label: tell(f"{label}: {name}")
             )
+    if found:
+        tell("CPU: page")
+        found.append(Verdict("cpu", "page", *_page(Device("cpu"))))  # it shares its cores with the page
     return Checkup(capture_environment({info.name: info.hardware for info in devices}), tuple(found))
 
 
@@ -220,6 +226,13 @@ def _doubtful() -> dict[str, Callable[[Callable], object]]:
         "into a view": into_a_view, "70 000 rows": many_rows, "40 000 columns": wide, "long sums": sums,
         "strided copy": strided_copy, "causal attention": attention, "gradient of a convolution": gradient,
     }  # fmt: skip
+
+
+def _page(device: Device) -> tuple[bool, str]:
+    """Bad only where the interval says so: a machine that is busy with something else is no fault of the page's."""
+    slowdown = slowdown_beside_a_page(device, Gate(), _step(device, 256))
+    text = f"beside a page that redraws all the time a call takes {times(slowdown)} as long"
+    return slowdown.low < 1 + DISTURBS, text
 
 
 def _two_threads(device: Device) -> tuple[bool, str]:

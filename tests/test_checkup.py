@@ -1,18 +1,21 @@
 """What the doctor tries on an accelerator: it finds what is right, and what is wrong."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 import torch
 from emulator import run_emulated
-from fakes import Watcher
+from fakes import Calm, Watcher
 
 from bench import checkup, models, ops  # noqa: F401
 from bench.__main__ import main
 from bench.checkup import check_here, check_up
 from bench.devices import Device, find_devices
+from bench.disturbance import slowdown_beside_a_page
 from bench.runner import Stopped
+from bench.stats import Estimate
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,27 @@ def test_a_crash_of_two_threads_is_told_and_survived(monkeypatch):
     assert not good and "code -6" in text
 
 
+def test_a_page_that_does_not_wait_would_be_found_and_ours_is_not(verdicts):
+    """Beside a thread that redraws without asking, calls read twice as long; through the gate they do not."""
+    assert verdicts["page"].good, verdicts["page"].text
+    rude = slowdown_beside_a_page(Device("cpu"), Rude(), checkup._step(Device("cpu"), 256))
+    assert rude.low > 1 + checkup.DISTURBS
+
+
+class Rude(Calm):
+    """A gate that lets everybody through at once."""
+
+    def drawing(self):
+        return nullcontext()
+
+
+def test_a_page_that_disturbs_is_bad(monkeypatch):
+    monkeypatch.setattr(checkup, "slowdown_beside_a_page", lambda *arguments: Estimate(1.2, 1.1, 1.3))
+    assert checkup._page(Device("cpu")) == (
+        False, "beside a page that redraws all the time a call takes 1.20 times (1.10 to 1.30) as long"
+    )  # fmt: skip
+
+
 def test_without_an_accelerator_it_says_so_and_out_needs_check(capsys, tmp_path):
     if len([device for device in find_devices() if device.usable]) == 1:
         assert main(["doctor", "--check", "--out", str(tmp_path / "check.json")]) == 0
@@ -68,17 +92,20 @@ def test_without_an_accelerator_it_says_so_and_out_needs_check(capsys, tmp_path)
 
 def test_of_the_emulated_device_what_is_wrong_is_found_and_the_rest_passes(tmp_path):
     """Through the command; the fault makes every sum wrong."""
-    script = tmp_path / "check.py"
-    script.write_text("import sys\nfrom bench.__main__ import main\nimport os\n"
+    script = tmp_path / "check.py"  # one round of the page's check is enough to see that it is made
+    script.write_text("import sys\nfrom bench import disturbance\nfrom bench.__main__ import main\nimport os\n"
+                      "disturbance.ROUNDS = 1\n"
                       "code = main(['doctor', '--check'])\nsys.stdout.flush()\nos._exit(code)\n")  # fmt: skip
     done = run_emulated(script, environment={"BENCH_HOME": str(tmp_path / "home")}, wrong_ops="sum", wrong_error=0.05)
     lines = {line[8:].split("  ")[0].strip(): line[:3] for line in done.stdout.splitlines() if "result: " in line}
     assert done.returncode == 1 and "MPS (emulated)" in done.stdout
     assert lines.pop("result: long sums") == "BAD"
     assert set(lines.values()) == {"ok "}, done.stdout
+    assert done.stdout.count("beside a page that redraws") == 2  # the CPU and the device
 
 
 def test_as_a_job_of_the_page_it_publishes_what_it_finds_and_stop_is_heard(monkeypatch):
+    monkeypatch.setattr(checkup, "slowdown_beside_a_page", lambda *arguments: Estimate(1.0, 0.9, 1.1))
     found = {info.name: info for info in find_devices() if info.usable}
     watcher = Watcher(found | {"again": replace(found["cpu"], name="cpu#2", label="CPU again")})
     check_here(watcher)

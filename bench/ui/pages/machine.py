@@ -41,8 +41,8 @@ def _checks(snapshot: Snapshot) -> None:
     """What only the accelerator can settle, tried on demand; the findings can be sent."""
     st.subheader("Does the accelerator keep its word?", anchor=False)
     st.markdown(
-        "Half a minute per accelerator: does waiting wait, do the clocks agree, is memory given back, are results "
-        "right that have been wrong on some device before, what does idling cost, can two threads share it?"
+        "About a minute: does waiting wait, do the clocks agree, is memory given back, are results right that have "
+        "been wrong on some device before, what does idling cost, can two threads share it, does this page disturb it?"
     )
     if {device.name for device in snapshot.usable} == {REFERENCE}:
         st.caption("There is no accelerator here to try.")

@@ -1,0 +1,61 @@
+"""Does a page that redraws disturb the clock? One call is timed alone and beside a busy thread, in turn.
+
+The thread does in Python what a redraw does (a few hundredths of a second of text made of numbers, several times a
+second) and asks the gate first, as the page does. What a browser paints meanwhile is seen only where one is open.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bench import stats, timing
+from bench.stats import Estimate
+
+if TYPE_CHECKING:
+    from bench.devices import Device
+    from bench.gate import Gate
+
+ROUNDS, BLOCKS, BLOCK_S = 6, 6, 0.015
+PAUSE_S, NUMBERS = 0.02, 20_000  # between two redraws; of one redraw
+
+
+def slowdown_beside_a_page(device: Device, gate: Gate, step: Callable[[], object]) -> Estimate:
+    """How many times as long a call takes while the thread redraws through ``gate``; paired rounds, 95 % interval."""
+    calls = timing.choose_calls(step, device.synchronize, BLOCK_S)
+    timing.warm_up(step, device.synchronize, calls, tolerance=0.05, longest_s=1.0)
+    alone, beside = [], []
+    for number in range(2 * ROUNDS):
+        if (number + number // 2) % 2:  # alone first, then beside first: drift falls on both alike
+            with _redrawing(gate):
+                beside.append(_round(device, gate, step, calls))
+        else:
+            alone.append(_round(device, gate, step, calls))
+    return stats.ratio(beside, alone)
+
+
+def _round(device: Device, gate: Gate, step: Callable[[], object], calls: int) -> list[float]:
+    with gate.timed():
+        return [timing.time_block(step, device.synchronize, calls).per_step for _ in range(BLOCKS)]
+
+
+@contextmanager
+def _redrawing(gate: Gate) -> Iterator[None]:
+    over = threading.Event()
+
+    def redraw() -> None:
+        while not over.is_set():
+            with gate.drawing():
+                json.dumps([n / 7 for n in range(NUMBERS)])
+            over.wait(PAUSE_S)
+
+    thread = threading.Thread(target=redraw, name="redraws")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
