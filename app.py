@@ -2,23 +2,38 @@
 
 import streamlit as st
 
+from bench.ui.language import choose_language
 from bench.ui.notices import about_store
 from bench.ui.pages import article, compare, history, machine, operations, recorded, training
 from bench.ui.session import drawing
+from bench.words import say
 
 st.set_page_config(page_title="CPU or GPU?", page_icon="⏱️", layout="wide")
+body, foot = st.container(), st.container()
+with foot:
+    choose_language()  # first, though it stands last: titles are said in it
+pages = (
+    (operations, say("Operations"), "calculate"),
+    (training, say("Training"), "school"),
+    (article, say("The article"), "article"),
+    (history, say("History"), "history"),
+    (compare, say("Compare"), "compare_arrows"),
+    (recorded, say("Recorded runs"), "inventory_2"),
+    (machine, say("This machine"), "memory"),
+)
 page = st.navigation(
     [
-        st.Page(operations.show, title="Operations", icon=":material/calculate:", url_path="operations", default=True),
-        st.Page(training.show, title="Training", icon=":material/school:", url_path="training"),
-        st.Page(article.show, title="The article", icon=":material/article:", url_path="article"),
-        st.Page(history.show, title="History", icon=":material/history:", url_path="history"),
-        st.Page(compare.show, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
-        st.Page(recorded.show, title="Recorded runs", icon=":material/inventory_2:", url_path="recorded"),
-        st.Page(machine.show, title="This machine", icon=":material/memory:", url_path="machine"),
+        st.Page(
+            module.show,
+            title=title,
+            icon=f":material/{icon}:",
+            url_path=module.__name__.rpartition(".")[2],
+            default=module is operations,
+        )
+        for module, title, icon in pages
     ],
     position="top",
 )
-with drawing():
+with body, drawing():
     about_store()
     page.run()

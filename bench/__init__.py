@@ -2,14 +2,15 @@
 
 Layers; a module imports only from the rows above its own::
 
+    words
     home  stats  units  timing  registry  apple
     database  data  datasets  presets  modules  ops  models  cases  compiling  environment  gate  fit
     plans  results  devices  energy
     estimate  learner  runner  runfile  guards  analysis  memory
     export  recorded
     store  compare  verify  subject  watch  attempts  disturbance
-    verify_networks  sweep  download  verdict
-    contest
+    verify_networks  sweep  download  verdict  doubts
+    contest  training_verdict
     training  replay
     resume
     conclusions  doctor  checkup  fresh

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bench.registry import CONTIGUOUS, FLOAT32, spoken
+from bench.words import say
 
 MOST_THREADS = 1024
 
@@ -108,4 +109,6 @@ def sustained(minutes: float) -> Budget:
 def check_between(what: str, value: int, low: int, high: int) -> None:
     """PlanError unless ``value`` is a whole number in that range, both ends included."""
     if not isinstance(value, int) or not low <= value <= high:
-        raise PlanError(f"{what} must be from {low} to {high}, and {value} is not.")
+        raise PlanError(
+            say("{what} must be from {low} to {high}, and {value} is not.", what=what, low=low, high=high, value=value)
+        )

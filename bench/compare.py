@@ -16,6 +16,7 @@ from bench.cases import Case
 from bench.environment import differences
 from bench.results import Measurement, Run
 from bench.units import si, significant, span, times
+from bench.words import say
 
 SAME = 0.05  # within 5 % nobody would notice
 FASTER, SLOWER, EQUAL, UNDECIDED = "faster", "slower", "same", "undecided"
@@ -77,20 +78,34 @@ def slower_than(comparison: Comparison, factor: float) -> tuple[Pair, ...]:
 def sentence(comparison: Comparison, first: str, second: str) -> str:
     """The comparison in words; ``first`` and ``second`` are the runs' names."""
     if not comparison.pairs:
-        return "The two runs have no case in common."
+        return say("The two runs have no case in common.")
     counts = [(sum(p.verdict == v for p in comparison.pairs), v) for v in (FASTER, SLOWER, EQUAL, UNDECIDED)]
-    told = ", ".join(f"{n} {verdict}" for n, verdict in counts if n)
+    told = ", ".join(f"{n} {say(verdict)}" for n, verdict in counts if n)
     total, overall = len(comparison.pairs), comparison.overall
     if overall is None:
-        return f"{second} against {first}: none of the {total} common cases can be compared."
+        return say(
+            "{second} against {first}: none of the {total} common cases can be compared.",
+            second=second,
+            first=first,
+            total=total,
+        )
     figure = times(overall)
     words = {
-        FASTER: f"{second} is {figure} as fast as {first} overall",
-        SLOWER: f"{second} is slower than {first} overall: {figure} as fast",
-        EQUAL: f"{second} and {first} are equally fast overall, within 5 %: {figure}",
-        UNDECIDED: f"{second} and {first} can't be told apart overall: {figure}",
+        FASTER: say("{second} is {figure} as fast as {first} overall", second=second, figure=figure, first=first),
+        SLOWER: say(
+            "{second} is slower than {first} overall: {figure} as fast", second=second, first=first, figure=figure
+        ),
+        EQUAL: say(
+            "{second} and {first} are equally fast overall, within 5 %: {figure}",
+            second=second,
+            first=first,
+            figure=figure,
+        ),
+        UNDECIDED: say(
+            "{second} and {first} can't be told apart overall: {figure}", second=second, first=first, figure=figure
+        ),
     }
-    return f"{words[comparison.verdict]}; of {total} common cases {told}."
+    return say("{verdict}; of {total} common cases {told}.", verdict=words[comparison.verdict], total=total, told=told)
 
 
 COLUMNS = ("times as fast", "95 % interval", "verdict")  # of ``rows``, behind case, first and second run
@@ -102,7 +117,7 @@ def rows(comparison: Comparison) -> list[tuple[str, ...]]:
         (
             str(pair.case), si(pair.first.median_s.value, "s"), si(pair.second.median_s.value, "s"),
             significant(pair.speedup.value) if pair.speedup else "–", span(pair.speedup) if pair.speedup else "–",
-            pair.verdict,
+            say(pair.verdict),
         )
         for pair in comparison.pairs
     ]  # fmt: skip

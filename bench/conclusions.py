@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from bench import replay, verdict
+from bench import replay, training_verdict, verdict
 from bench.results import Run
 
 BY_KIND = {
-    "sweep": verdict.of_sweep, "training": lambda run: [*verdict.of_training(run), *verdict.of_singles(run)],
-    "aa": verdict.of_noise, "replay": replay.sentences,
-}  # fmt: skip
+    "sweep": verdict.of_sweep,
+    "training": lambda run: [*training_verdict.of_training(run), *training_verdict.of_singles(run)],
+    "aa": verdict.of_noise,
+    "replay": replay.sentences,
+}
 
 
 def conclusions(run: Run) -> list[str]:

@@ -15,6 +15,7 @@ from bench.cases import Budget, Lane
 from bench.plans import SweepPlan, TrainingPlan
 from bench.registry import FLOAT32, NETWORKS, OPERATIONS, WIDTHS, stored
 from bench.units import count, size
+from bench.words import say
 
 SHARE = 0.8  # of the free memory that a run may plan to use
 DRAW_BYTES_PER_S = 0.8e9  # making random numbers and copying them, one core
@@ -69,11 +70,20 @@ def too_large(need: int, chosen: tuple[str, ...], devices: Mapping[str, Rates]) 
     """Why ``need`` bytes on each chosen device would not fit; empty if they would."""
     host = devices.get("cpu")
     if host and need * copies(chosen, devices, "cpu") > SHARE * host.memory_bytes:
-        return f"needs {size(need * copies(chosen, devices, 'cpu'))} of memory, and {size(host.memory_bytes)} are free"
+        return say(
+            "needs {need} of memory, and {free} are free",
+            need=size(need * copies(chosen, devices, "cpu")),
+            free=size(host.memory_bytes),
+        )
     for name in chosen:
         device = devices[name]
         if need > SHARE * device.memory_bytes:
-            return f"needs {size(need)} on {device.label}, which has {size(device.memory_bytes)} free"
+            return say(
+                "needs {need} on {label}, which has {free} free",
+                need=size(need),
+                label=device.label,
+                free=size(device.memory_bytes),
+            )
     return ""
 
 
@@ -157,4 +167,7 @@ def describe(outlook: Outlook) -> str:
     """The sentence for the sizes left out; empty if there are none."""
     if not outlook.left_out:
         return ""
-    return " ".join(f"m = {count(n)} is left out: it {reason}." for n, reason in outlook.left_out.items())
+    return " ".join(
+        say("m = {size} is left out: it {reason}.", size=count(n), reason=reason)
+        for n, reason in outlook.left_out.items()
+    )

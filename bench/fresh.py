@@ -23,6 +23,7 @@ from bench.plans import SweepPlan
 from bench.registry import OFF_ON
 from bench.results import FAILED, IMPOSSIBLE, WRONG
 from bench.stats import Estimate
+from bench.words import say
 
 if TYPE_CHECKING:
     from bench.runner import Control
@@ -131,13 +132,18 @@ def spreads(processes: Sequence[Medians]) -> list[Spread]:
 def sentence(found: Sequence[Spread]) -> str:
     """What the processes amount to."""
     if not found:
-        return "No case was measured in every process."
+        return say("No case was measured in every process.")
     typical = math.exp(float(np.mean([math.log(spread.between) for spread in found])))
     worst = max(found, key=lambda spread: spread.between)
-    text = (
-        f"Between {len(worst.medians_s)} processes medians differ {typical:.3g} times as a rule (geometric mean), at "
-        f"most {worst.between:.3g} times, at {worst.case}; within one the interval spans {worst.within:.3g} times."
+    text = say(
+        "Between {processes} processes medians differ {typical:.3g} times as a rule (geometric mean), at "
+        "most {between:.3g} times, at {case}; within one the interval spans {within:.3g} times.",
+        processes=len(worst.medians_s),
+        typical=typical,
+        between=worst.between,
+        case=worst.case,
+        within=worst.within,
     )
     if worst.between > LARGEST_SPREAD and worst.between > worst.within:
-        text += " One process is one sample: measure in several before you believe a difference as small as that."
+        text += say(" One process is one sample: measure in several before you believe a difference as small as that.")
     return text

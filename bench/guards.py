@@ -15,6 +15,7 @@ from bench.environment import Environment
 from bench.registry import Cost
 from bench.results import Run
 from bench.units import si, significant
+from bench.words import say
 
 CHIPS = Path(__file__).parent / "reference" / "apple-chips.csv"
 MARGIN = 1.15  # vendor figures are rounded and clocks are estimated
@@ -72,7 +73,7 @@ def roofs(run: Run) -> list[Roof]:
     copied = run.settings.get("copy_bytes_per_s")
     copied = copied if isinstance(copied, Mapping) else {}
     return [
-        Roof(device, f"{run.label(device)}: copy measured here", 0.0, float(copied[device]))
+        Roof(device, f"{run.label(device)}: {say('copy measured here')}", 0.0, float(copied[device]))
         for device in run.devices
         if isinstance(copied.get(device), int | float) and copied[device] > 0
     ]
@@ -82,7 +83,7 @@ def chip_roof(chip: str, device: str = "mps") -> Roof:
     """The published ceiling of an Apple chip; its FLOP/s are the GPU's, in float32."""
     row = apple_chips()[chip]
     flops = float(row["fp32_gpu_tflops"] or 0) * 1e12 if device == "mps" else 0.0
-    return Roof(device, f"published: {chip}", flops, float(row["memory_bandwidth_gb_s"]) * 1e9)
+    return Roof(device, f"{say('published')}: {chip}", flops, float(row["memory_bandwidth_gb_s"]) * 1e9)
 
 
 def impossible(cost: Cost, seconds: float, top: Ceiling) -> str:

@@ -18,6 +18,7 @@ from bench.registry import (
     OPERATIONS,
     WIDTHS,
 )
+from bench.words import say
 
 SMALLEST_SIZE, LARGEST_SIZE = 16, 16_384
 MOST_SIZES = 200
@@ -37,17 +38,24 @@ class Ways:
     def check_ways(self) -> None:
         """PlanError, one sentence, if a choice is empty, double or unknown."""
         for name, values, allowed in (
-            ("number format", self.dtypes, tuple(WIDTHS)),
-            ("number of threads", self.threads, None),
-            ("memory layout", self.layouts, LAYOUTS),
-            ("way of calling", self.compiled, (False, True)),
+            (say("number format"), self.dtypes, tuple(WIDTHS)),
+            (say("number of threads"), self.threads, None),
+            (say("memory layout"), self.layouts, LAYOUTS),
+            (say("way of calling"), self.compiled, (False, True)),
         ):
             if not values or len(set(values)) < len(values):
-                raise PlanError(f"Choose each {name} once, and at least one.")
+                raise PlanError(say("Choose each {name} once, and at least one.", name=name))
             if allowed and (wrong := [value for value in values if value not in allowed]):
-                raise PlanError(f"There is no {name} {wrong[0]!r}; choose from {', '.join(map(str, allowed))}.")
+                raise PlanError(
+                    say(
+                        "There is no {name} {wrong}; choose from {allowed}.",
+                        name=name,
+                        wrong=repr(wrong[0]),
+                        allowed=", ".join(map(str, allowed)),
+                    )
+                )
         for number in self.threads:
-            check_between("The number of threads", number, 0, MOST_THREADS)
+            check_between(say("The number of threads"), number, 0, MOST_THREADS)
 
     def lanes_on(self, devices: Iterable[str], images: bool) -> tuple[Lane, ...]:
         """Every device in every way: threads are the CPU's alone, layouts those of what has ``images``."""
@@ -74,7 +82,13 @@ class SweepPlan(Ways):
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
-            raise PlanError(f"There is no operation {self.operation!r}; choose from {', '.join(OPERATIONS)}.")
+            raise PlanError(
+                say(
+                    "There is no operation {operation}; choose from {all}.",
+                    operation=repr(self.operation),
+                    all=", ".join(OPERATIONS),
+                )
+            )
         check_sizes(self.sizes)
         _check_devices(self.devices)
         self.check_ways()
@@ -110,22 +124,28 @@ class TrainingPlan(Ways):
 
     def __post_init__(self) -> None:
         if not self.networks:
-            raise PlanError("Choose at least one model.")
+            raise PlanError(say("Choose at least one model."))
         for name in self.networks:
             if name not in NETWORKS:
-                raise PlanError(f"There is no model {name!r}; choose from {', '.join(NETWORKS)}.")
+                raise PlanError(
+                    say("There is no model {name}; choose from {all}.", name=repr(name), all=", ".join(NETWORKS))
+                )
         _check_devices(self.devices)
         self.check_ways()
-        check_between("Epochs", self.epochs, 1, MOST_EPOCHS)
-        check_between("Images", self.images, 1, 1_000_000)
+        check_between(say("Epochs"), self.epochs, 1, MOST_EPOCHS)
+        check_between(say("Images"), self.images, 1, 1_000_000)
         if not self.batches or len(set(self.batches)) < len(self.batches):
-            raise PlanError("Choose each batch size once, and at least one.")
+            raise PlanError(say("Choose each batch size once, and at least one."))
         for batch in self.batches:
-            check_between("The batch size", batch, 1, LARGEST_BATCH)
+            check_between(say("The batch size"), batch, 1, LARGEST_BATCH)
             if batch > self.images:
                 raise PlanError(
-                    f"A batch of {batch} needs at least as many images, and there are {self.images}: "
-                    "use more images or a smaller batch."
+                    say(
+                        "A batch of {batch} needs at least as many images, and there are {images}: "
+                        "use more images or a smaller batch.",
+                        batch=batch,
+                        images=self.images,
+                    )
                 )
             for name in self.networks:
                 _check_last_batch(name, batch, self.images)
@@ -165,7 +185,7 @@ class ReplayPlan:
         training = self.training
         unusual = any(lane.settings for name in training.networks for lane in training.lanes_for(name, self.batch))
         if len(training.batches) > 1 or training.one_by_one or unusual:
-            raise PlanError("The article used float32, one batch size and no single images: choose the same.")
+            raise PlanError(say("The article used float32, one batch size and no single images: choose the same."))
 
     @property
     def batch(self) -> int:
@@ -179,7 +199,7 @@ class ReplayPlan:
 def spaced_sizes(first: int, last: int, how_many: int, spacing: str) -> tuple[int, ...]:
     """``how_many`` whole sizes from ``first`` to ``last``, "geometric" or "even"; fewer where they coincide."""
     check_sizes(sorted({first, last}))
-    check_between("The number of sizes", how_many, 1, MOST_SIZES)
+    check_between(say("The number of sizes"), how_many, 1, MOST_SIZES)
     space = np.geomspace if spacing == "geometric" else np.linspace
     return tuple(int(n) for n in np.unique(np.rint(space(first, last, how_many)).astype(int)))
 
@@ -188,14 +208,14 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     """Sizes from a command line: "article" or "128,256,512". PlanError where that is not what it is."""
     if text.strip() == "article":
         return ARTICLE_SIZES
-    sizes = _numbers(text.split(","), 'Sizes are whole numbers such as 128,256,512, or the word "article"')
+    sizes = _numbers(text.split(","), say('Sizes are whole numbers such as 128,256,512, or the word "article"'))
     check_sizes(sizes)
     return sizes
 
 
 def parse_batches(text: str) -> tuple[int, ...]:
     """Batch sizes such as "1, 32, 128". PlanError where that is not what it is."""
-    return _numbers(text.split(","), "Batch sizes are whole numbers such as 1, 32, 128")
+    return _numbers(text.split(","), say("Batch sizes are whole numbers such as 1, 32, 128"))
 
 
 def parse_threads(text: str) -> tuple[int, ...]:
@@ -203,10 +223,10 @@ def parse_threads(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()] or ["default"]
     numbers = _numbers(
         ["0" if part == "default" else part for part in parts],
-        'Numbers of threads are whole numbers such as 1, 4, 8, or "default"',
+        say('Numbers of threads are whole numbers such as 1, 4, 8, or "default"'),
     )
     for number in numbers:
-        check_between("The number of threads", number, 0, MOST_THREADS)
+        check_between(say("The number of threads"), number, 0, MOST_THREADS)
     return numbers
 
 
@@ -215,28 +235,36 @@ def _numbers(parts: Iterable[str], what: str) -> tuple[int, ...]:
     parts = [part.strip().replace("_", "") for part in parts]
     wrong = next((part for part in parts if not (part.isascii() and part.isdigit())), None)
     if wrong is not None:
-        raise PlanError(f"{what}; {wrong!r} is not.")
+        raise PlanError(say("{rule}; {wrong} is not.", rule=what, wrong=repr(wrong)))
     return tuple(int(part[:12]) for part in parts)
 
 
 def check_sizes(sizes: Sequence[int]) -> None:
     """PlanError unless there are some, in range and in ascending order."""
     if not sizes:
-        raise PlanError("Choose at least one size.")
+        raise PlanError(say("Choose at least one size."))
     if len(sizes) > MOST_SIZES:
-        raise PlanError(f"{len(sizes)} sizes are too many for one run: choose at most {MOST_SIZES}.")
+        raise PlanError(
+            say("{sizes} sizes are too many for one run: choose at most {most}.", sizes=len(sizes), most=MOST_SIZES)
+        )
     for size in sizes:
-        check_between("A size", size, SMALLEST_SIZE, LARGEST_SIZE)
+        check_between(say("A size"), size, SMALLEST_SIZE, LARGEST_SIZE)
     for before, after in itertools.pairwise(sizes):
         if after <= before:
-            raise PlanError(f"Sizes must ascend, each once, and {after} comes after {before}: put them in order.")
+            raise PlanError(
+                say(
+                    "Sizes must ascend, each once, and {after} comes after {before}: put them in order.",
+                    after=after,
+                    before=before,
+                )
+            )
 
 
 def _check_devices(devices: Iterable[str]) -> None:
     if not devices:
-        raise PlanError("Choose at least one device.")
+        raise PlanError(say("Choose at least one device."))
     if len(set(devices)) < len(tuple(devices)):
-        raise PlanError("Name each device once.")
+        raise PlanError(say("Name each device once."))
 
 
 def _check_last_batch(network: str, batch: int, images: int) -> None:
@@ -244,8 +272,20 @@ def _check_last_batch(network: str, batch: int, images: int) -> None:
     smallest, last = NETWORKS[network].smallest_batch, images % batch or batch
     if last < smallest:
         title = NETWORKS[network].title
-        better = f"use {images - last} or {images + 1} images" if batch > 1 else "use batches of at least 2"
+        better = (
+            say("use {fewer} or {more} images", fewer=images - last, more=images + 1)
+            if batch > 1
+            else say("use batches of at least 2")
+        )
         raise PlanError(
-            f"{images} images in batches of {batch} leave a last batch of {last}, on which {title} cannot "
-            f"train because batch normalisation needs at least {smallest}: {better}."
+            say(
+                "{images} images in batches of {batch} leave a last batch of {last}, on which {title} cannot "
+                "train because batch normalisation needs at least {smallest}: {better}.",
+                images=images,
+                batch=batch,
+                last=last,
+                title=title,
+                smallest=smallest,
+                better=better,
+            )
         )

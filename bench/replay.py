@@ -28,6 +28,7 @@ from bench.registry import NETWORKS, Cost
 from bench.results import NOISY, Failure, Learning, Measurement, Outcome, Run
 from bench.sweep import measure
 from bench.units import significant
+from bench.words import say
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -250,9 +251,16 @@ def sentences(run: Run) -> list[str]:
         claimed = reference.article_s / reading.article_s
         true = reference.wall_s / reading.wall_s
         found.append(
-            f"Training {title}: by the article's clock {label} is {significant(claimed)} times as fast as the CPU, by "
-            f"the wall {significant(true)} times. On the CPU its clock read {_why(reference.error)}; on {label} "
-            f"{_why(reading.error)}."
+            say(
+                "Training {title}: by the article's clock {label} is {claimed} times as fast as the CPU, by the wall "
+                "{true} times. On the CPU its clock read {there}; on {label} {here}.",
+                title=title,
+                label=label,
+                claimed=significant(claimed),
+                true=significant(true),
+                there=_why(reference.error),
+                here=_why(reading.error),
+            )
         )
     return found
 
@@ -260,6 +268,7 @@ def sentences(run: Run) -> list[str]:
 def _why(error: float) -> str:
     """What `process_time` did to a time: it adds up threads, and leaves out every kind of waiting."""
     if abs(error - 1) < 0.03:
-        return "the true time"
-    because = "it adds up all threads" if error > 1 else "it leaves out the time spent waiting"
-    return f"{significant(error)} times the true time, since {because}"
+        return say("the true time")
+    if error > 1:
+        return say("{factor} times the true time, since it adds up all threads", factor=significant(error))
+    return say("{factor} times the true time, since it leaves out the time spent waiting", factor=significant(error))

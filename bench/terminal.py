@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import fresh, verdict
+from bench import fresh
 from bench.cases import Case, PlanError
 from bench.checkup import check_every, to_send
 from bench.compare import COLUMNS, Comparison, rows, sentence
 from bench.conclusions import conclusions
+from bench.doubts import doubts
 from bench.export import to_csv, to_json
 from bench.fresh import Spread
 from bench.recorder import Recorder
@@ -106,7 +107,7 @@ def _table(run: Run) -> str:
 
 def _sentences(run: Run) -> list[str]:
     """What the table amounts to."""
-    return [*conclusions(run), *(verdict.doubts(run) if run.kind in ("sweep", "training") else ())]
+    return [*conclusions(run), *(doubts(run) if run.kind in ("sweep", "training") else ())]
 
 
 def _line(run: Run, outcome: Measurement | Failure) -> tuple[str, ...]:

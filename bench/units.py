@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
+from bench.words import say, separators
+
 PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")]
-THIN = "\u202f"  # narrow no-break space, between groups of three digits
 
 
 class Interval(Protocol):
@@ -35,17 +36,17 @@ def significant(value: float, digits: int = 3) -> str:
         return "0"
     rounded = float(f"{value:.{digits - 1}e}")
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{rounded:,.{decimals}f}".replace(",", THIN)
+    return _written(f"{rounded:,.{decimals}f}")
 
 
 def span(interval: Interval) -> str:
     """Both ends of an interval of plain numbers: "3.70 to 4.10"."""
-    return f"{significant(interval.low)} to {significant(interval.high)}"
+    return say("{low} to {high}", low=significant(interval.low), high=significant(interval.high))
 
 
 def times(factor: Interval) -> str:
     """A factor with its interval: "3.90 times (3.70 to 4.10)"."""
-    return f"{significant(factor.value)} times ({span(factor)})"
+    return say("{factor} times ({ends})", factor=significant(factor.value), ends=span(factor))
 
 
 def listed(names: Sequence[str], most: int) -> str:
@@ -55,17 +56,24 @@ def listed(names: Sequence[str], most: int) -> str:
 
 def count(number: int) -> str:
     """A whole number with thin spaces: ``count(16384) == "16 384"``."""
-    return f"{number:,}".replace(",", THIN)
+    return _written(f"{number:,}")
+
+
+def _written(number: str) -> str:
+    """With the marks of the reader's language in the place of "," and "."."""
+    decimal, group = separators()
+    return number.replace(",", "_").replace(".", decimal).replace("_", group)
 
 
 def duration(seconds: float) -> str:
     """For waiting: "8 s", "1 min 20 s", "2 h 5 min"."""
     whole = max(1, round(seconds))
     if whole < 60:
-        return f"{whole} s"
+        return say("{seconds} s", seconds=whole)
     if whole < 3600:
-        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+        minutes = say("{minutes} min", minutes=whole // 60)
+        return minutes + (" " + say("{seconds} s", seconds=whole % 60) if whole % 60 and whole < 600 else "")
+    return say("{hours} h {minutes} min", hours=whole // 3600, minutes=whole % 3600 // 60)
 
 
 def size(number_of_bytes: float) -> str:

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 
-from bench import analysis, models, ops, replay, verdict  # noqa: F401
+from bench import analysis, models, ops, replay, training_verdict, verdict  # noqa: F401
 from bench.cases import again
+from bench.doubts import doubts
 from bench.export import to_csv, to_json, to_rows
 from bench.results import REDUCED, WRONG, Check, Learning, Run
 from bench.runfile import MOST_BYTES, FileError, from_json, read_files
@@ -118,12 +119,12 @@ def derive(run, figures):
     assert from_json(to_json(run)) == run
     to_rows(run)
     to_csv(run)
-    verdict.doubts(run)
+    doubts(run)
     replay.readings(run)
     if run.kind == "replay":
         replay.sentences(run)
     if run.kind == "training":
-        verdict.of_training(run)
+        training_verdict.of_training(run)
     if run.kind == "aa":
         verdict.of_noise(run)
         verdict.noise_band(run)

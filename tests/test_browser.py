@@ -158,6 +158,23 @@ def test_the_address_holds_the_settings(tab):
     expect(tab.sidebar).to_contain_text("16, 5\u202f472, 10\u202f928, 16\u202f384")
 
 
+def test_indonesian_is_chosen_on_the_page_and_in_the_address(tab):
+    """What was chosen before stays chosen under its new name, both ways, and a link restores both."""
+    tab.open()
+    tab.pick("op", "Softmax")
+    tab.choose("sizes", "My own")
+    tab.choose("lang", "Bahasa Indonesia")
+    expect(tab.page.get_by_role("heading", level=1)).to_have_text("CPU atau GPU, dan mulai ukuran berapa?")
+    expect(tab.keyed("sizes").get_by_role("radio", name="Pilihan saya")).to_be_checked()
+    expect(tab.sidebar).to_contain_text("softmax setiap baris")
+    tab.page.reload()
+    tab.loaded()
+    expect(tab.keyed("sizes").get_by_role("radio", name="Pilihan saya")).to_be_checked()
+    tab.choose("lang", "English")
+    expect(tab.keyed("sizes").get_by_role("radio", name="My own")).to_be_checked()
+    expect(tab.sidebar).to_contain_text("the softmax of each row")
+
+
 def test_downloads_of_a_sweep(tab, context, is_emulated, tmp_path):
     """Each download opens in the program it is for, and taking it leaves the page as it was."""
     tab.open(**SMALL)

@@ -9,7 +9,7 @@ from fakes import measurement, sweep
 from streamlit.testing.v1 import AppTest
 from test_app import button, clean
 
-from bench import energy, models, ops, verdict  # noqa: F401
+from bench import energy, models, ops, training_verdict, verdict  # noqa: F401
 from bench.presets import PRESETS, choices_of
 from bench.results import Learning, Memory
 from bench.runner import State
@@ -117,4 +117,4 @@ def test_energy_says_what_it_covers_or_why_there_is_none(settings, joules, says)
     m = measurement("cpu", 128, 1e-3, workload="mlp/train")
     m = replace(m, learning=Learning(600, "some", (3.0,), {}, energy_j=joules))
     run = replace(sweep({}), kind="training", settings={"energy": settings}, outcomes=(m,))
-    assert says in verdict.about_energy(run) and bool(says) == bool(verdict.about_energy(run))
+    assert says in training_verdict.about_energy(run) and bool(says) == bool(training_verdict.about_energy(run))

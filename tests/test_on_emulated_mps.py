@@ -15,7 +15,7 @@ CHOSEN = {
     "test_workloads.py": "",
     "test_training.py": "not other_networks",  # large ones, whose operators the emulator takes apart one by one
     "test_app.py": "sweep_ends or itself or absent or training_ends",  # where the device makes a difference
-    "test_cli.py": "",
+    "test_cli.py": "not ctrl_c",  # it measures the CPU alone
 }
 
 

@@ -10,12 +10,13 @@ from fakes import Machine, Watcher
 
 from bench import analysis, models, ops  # noqa: F401
 from bench.cases import EFFORTS, again
+from bench.doubts import doubts
 from bench.plans import SweepPlan
 from bench.replay import readings
 from bench.results import WRONG
 from bench.runfile import from_json
 from bench.sweep import measure
-from bench.verdict import OPEN, doubts, judge
+from bench.verdict import OPEN, judge
 
 ROOT = Path(__file__).parent.parent
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 
-from bench import models, ops, verdict  # noqa: F401
+from bench import models, ops, training_verdict, verdict  # noqa: F401
+from bench.doubts import doubts
 from bench.results import NOISY, Learning, Run
 
 
@@ -59,11 +60,22 @@ def test_training_names_the_faster_device(speedup, sentence):
         return replace(measurement(device, 128, seconds / 469, "convnet/train"), learning=learning)
 
     run = Run("training", ENVIRONMENT, {}, (trained("cpu", 8.0), trained("mps", 8.0 / speedup)))
-    assert verdict.of_training(run) == [sentence]
+    assert training_verdict.of_training(run) == [sentence]
+
+
+def test_no_sentence_says_faster_beside_seconds_that_say_slower():
+    """Paired batches and whole epochs can differ on an unquiet machine: then nothing is claimed."""
+
+    def trained(device, batch_s, epoch_s):
+        learning = Learning(60_000, "x", (epoch_s,), {})
+        return replace(measurement(device, 128, batch_s, "convnet/train"), learning=learning)
+
+    run = Run("training", ENVIRONMENT, {}, (trained("cpu", 0.02, 1.68), trained("mps", 0.01, 2.57)))
+    assert "can't be told apart (2.57 s against 1.68 s an epoch)" in training_verdict.of_training(run)[0]
 
 
 def test_doubts_name_noisy_cases_and_there_are_none_without():
     run = sweep(points(n100=2))
-    assert verdict.doubts(run) == []
+    assert doubts(run) == []
     noisy = replace(run, outcomes=(replace(run.outcomes[0], status=NOISY), run.outcomes[1]))
-    assert verdict.doubts(noisy) == ["1 of 2 cases is noisy: 100 on CPU."]
+    assert doubts(noisy) == ["1 of 2 cases is noisy: 100 on CPU."]

@@ -10,8 +10,9 @@ from bench.runner import Snapshot
 from bench.ui import pictures, tables
 from bench.ui.downloads import chart_config, show_downloads
 from bench.ui.notices import about_run
+from bench.words import phrase, say
 
-MATVEC = (
+MATVEC = phrase(
     "The article's clock stopped when the product had been *queued*, while the accelerator was still at work, and it "
     "had not let the device warm up. So on an accelerator it shows the time of handing over, not of computing: dashed, "
     "almost flat. The solid lines wait for the device; where the two lie on each other, as on the CPU of a quiet "
@@ -34,27 +35,33 @@ def show_replay(run: Run) -> None:
     if not readings(run):
         tables.failures(run)
         return
-    st.subheader("Training and inference: how far the article's clock was off", anchor=False)
+    st.subheader(say("Training and inference: how far the article's clock was off"), anchor=False)
     figure = pictures.clock_errors(run)
-    st.plotly_chart(figure, key="chart errors", config=chart_config("clocks"), alt="The article's clock over the wall.")
-    st.caption(
-        "`process_time` adds up the CPU seconds of all threads and leaves out the time spent waiting. On the CPU it "
-        "therefore reads up to as many times too long as threads are busy, on an accelerator too short, as long as the "
-        "CPU only waits. Both errors favour the accelerator; at 1 the clock is right."
+    st.plotly_chart(
+        figure, key="chart errors", config=chart_config("clocks"), alt=say("The article's clock over the wall.")
     )
-    st.subheader("Matrix × vector: what the clock did not wait for", anchor=False)
+    st.caption(
+        say(
+            "`process_time` adds up the CPU seconds of all threads and leaves out the time spent waiting. On the "
+            "CPU it therefore reads up to as many times too long as threads are busy, on an accelerator too "
+            "short, as long as the CPU only waits. Both errors favour the accelerator; at 1 the clock is right."
+        )
+    )
+    st.subheader(say("Matrix × vector: what the clock did not wait for"), anchor=False)
     _matvec(run)
     tables.replay_table(run)
     tables.failures(run)
     st.caption(
-        "Published figures are the article's, of an M1 Pro with PyTorch 2.1.2. The loader here takes images from "
-        "memory one by one, as the article's did from a file, but without decoding them."
+        say(
+            "Published figures are the article's, of an M1 Pro with PyTorch 2.1.2. The loader here takes images from "
+            "memory one by one, as the article's did from a file, but without decoding them."
+        )
     )
-    show_downloads(run, lambda: pictures.matvec_clocks(run), "Matrix × vector by two clocks")
+    show_downloads(run, lambda: pictures.matvec_clocks(run), say("Matrix × vector by two clocks"))
 
 
 def _matvec(run: Run) -> None:
     figure = pictures.matvec_clocks(run)
-    alt = "Time of a matrix-vector product against size, by the article's clock (dashed) and by the wall (solid)."
+    alt = say("Time of a matrix-vector product against size, by the article's clock (dashed) and by the wall (solid).")
     st.plotly_chart(figure, key="chart matvec", config=chart_config("matvec-clocks"), alt=alt)
-    st.caption(MATVEC)
+    st.caption(say(MATVEC))

@@ -15,6 +15,7 @@ from bench.results import Measurement, Run
 from bench.runner import Curve
 from bench.ui.plain import escaped
 from bench.units import count, si, significant, span
+from bench.words import say, separators
 
 COLORS = {"cpu": "#E69F00", "mps": "#0072B2", "cuda": "#009E73", "xpu": "#CC79A7"}  # Okabe-Ito; the same everywhere
 PHASE_COLORS = {"loading": "#999999", "copy": "#F0E442", "forward": "#56B4E9", "backward": "#0072B2",
@@ -47,7 +48,7 @@ def time_against_size(
             hovertemplate="being measured<extra></extra>",
         )  # fmt: skip
     size_axis(figure, axis, planned, log)
-    figure.update_yaxes(title="time per call", **time_axis(log))
+    figure.update_yaxes(title=say("time per call"), **time_axis(log))
     return finished(figure, run)
 
 
@@ -70,7 +71,9 @@ def speedup_against_size(
     _mark(figure, crossings, log)
     size_axis(figure, axis, planned, log)
     figure.update_yaxes(
-        title=f"times as fast as {run.name(run.reference_lane)}", type="log" if log else "linear", ticksuffix=" ×"
+        title=say("times as fast as {other}", other=run.name(run.reference_lane)),
+        type="log" if log else "linear",
+        ticksuffix=" ×",
     )
     return finished(figure, run)
 
@@ -109,7 +112,7 @@ def loss_against_images(curves: Sequence[Curve], run: Run) -> go.Figure:
     batches = len({curve.case.size for curve in curves}) > 1
     for curve in curves:
         _curve(figure, run, curve, curve.images, curve.losses, "%{x} images: loss %{y:.3f}", batches)
-    figure.update_xaxes(title="training images seen", rangemode="tozero")
+    figure.update_xaxes(title=say("training images seen"), rangemode="tozero")
     figure.update_yaxes(title="loss", type="log")
     return finished(figure, run)
 
@@ -122,7 +125,7 @@ def time_against_epoch(curves: Sequence[Curve], images: int, run: Run) -> go.Fig
         epochs = [0, *(n / images for n in curve.images)]
         _curve(figure, run, curve, epochs, (0, *curve.seconds), "%{x:.2f} epochs: %{y:.3s}s", batches)
     figure.update_xaxes(title="epochs", rangemode="tozero")
-    figure.update_yaxes(title="training time", rangemode="tozero", exponentformat="SI", ticksuffix="s")
+    figure.update_yaxes(title=say("training time"), rangemode="tozero", exponentformat="SI", ticksuffix="s")
     return finished(figure, run)
 
 
@@ -139,7 +142,7 @@ def phases_of_a_step(run: Run) -> go.Figure:
             hovertemplate="%{y}, " + phase + ": %{x:.3s}s<extra></extra>",
         )  # fmt: skip
     figure.update_layout(barmode="stack", height=120 + 50 * len(names))
-    figure.update_xaxes(title="time a batch", exponentformat="SI", ticksuffix="s")
+    figure.update_xaxes(title=say("time a batch"), exponentformat="SI", ticksuffix="s")
     figure.update_yaxes(autorange="reversed")
     return finished(figure, run)
 
@@ -165,7 +168,7 @@ def equality(figure: go.Figure, log: bool) -> None:
     """The line at which a speed-up is none."""
     figure.add_hline(y=1, line_dash="dash", line_color="#888")
     figure.add_annotation(
-        text="as fast as the CPU", x=1, xref="paper", xanchor="right", y=0 if log else 1, yanchor="bottom",
+        text=say("as fast as the CPU"), x=1, xref="paper", xanchor="right", y=0 if log else 1, yanchor="bottom",
         showarrow=False, font={"color": "#888"},
     )  # fmt: skip
 
@@ -187,7 +190,7 @@ def _struck_out(figure: go.Figure, run: Run) -> None:
     wrong = [m for m in run.measurements if not m.believed]
     if wrong:
         figure.add_scatter(
-            x=[m.case.size for m in wrong], y=[m.median_s.value for m in wrong], mode="markers", name="struck out",
+            x=[m.case.size for m in wrong], y=[m.median_s.value for m in wrong], mode="markers", name=say("struck out"),
             marker={"symbol": "x", "size": 12, "color": [COLORS.get(m.case.device, "#888") for m in wrong]},
             customdata=[escaped(f"{run.name(m.case.lane)}: {m.reason}") for m in wrong],
             hovertemplate="<b>%{x}</b>, struck out<br>%{customdata}<extra></extra>",
@@ -213,7 +216,11 @@ def _curve(figure: go.Figure, run: Run, curve: Curve, x, y, hover: str, batches:
     """``batches``: the curves are of several, so each is named."""
     network = curve.case.workload.partition("/")[0]
     dash = DASHES[list(NETWORKS).index(network) % len(DASHES)]
-    words = [NETWORKS[network].title, *([f"batch {curve.case.size}"] if batches else []), run.name(curve.case.lane)]
+    words = [
+        NETWORKS[network].title,
+        *([say("batch {batch}", batch=curve.case.size)] if batches else []),
+        run.name(curve.case.lane),
+    ]
     figure.add_scatter(
         x=list(x), y=list(y), name=" · ".join(words), mode="lines",
         line={"color": COLORS.get(curve.case.device), "width": 2, "dash": dash},
@@ -226,7 +233,14 @@ def _hover(run: Run, m: Measurement, more: str = "") -> str:
     lines = [f"<b>{count(m.case.size)}</b>: {si(mid.value, 's')} ({si(mid.low, 's')} to {si(mid.high, 's')})"]
     if speedup:
         factor = significant(speedup.value)
-        lines.append(f"{factor} times as fast as {run.name(run.reference_lane)} ({span(speedup)})")
+        lines.append(
+            say(
+                "{factor} times as fast as {other} ({ends})",
+                factor=factor,
+                other=run.name(run.reference_lane),
+                ends=span(speedup),
+            )
+        )
     lines += [escaped(line) for line in (more, m.reason, *m.flags) if line]
     return "<br>".join(lines)
 
@@ -265,6 +279,7 @@ def time_axis(log: bool) -> dict[str, object]:
 def finished(figure: go.Figure, run: Run) -> go.Figure:
     """What all figures share: zoom kept, legend out of the way, where the numbers come from."""
     figure.update_layout(
+        separators="".join(separators()),
         uirevision="keep", legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
         margin={"l": 70, "r": 10, "t": 40, "b": 85},
         hovermode="closest", showlegend=True,
@@ -280,6 +295,6 @@ def finished(figure: go.Figure, run: Run) -> go.Figure:
 def provenance(run: Run, line_break: str = " · ") -> str:
     """Where a chart comes from, to be read off the picture itself."""
     environment = run.environment
-    emulated = f"EMULATED device, not real hardware{line_break}" if run.emulated else ""
+    emulated = say("EMULATED device, not real hardware") + line_break if run.emulated else ""
     chip, torch = escaped(environment.chip), escaped(environment.torch)
     return f"{emulated}{chip} · PyTorch {torch} · {environment.captured_at[:10]}"

@@ -10,6 +10,7 @@ from bench.results import Run
 from bench.ui.charts import COLORS, error_bars, finished
 from bench.ui.plain import escaped
 from bench.units import si, significant, span
+from bench.words import say
 
 
 def ratios(found: Comparison, run: Run) -> go.Figure:
@@ -32,7 +33,7 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
         )  # fmt: skip
     figure.add_hline(y=1, line_dash="dash", line_color="#888")
     figure.update_xaxes(title=None if one_size else "size", type="category" if one_size else "log")
-    figure.update_yaxes(title="times as fast as the first run", type="log", ticksuffix=" ×")
+    figure.update_yaxes(title=say("times as fast as the first run"), type="log", ticksuffix=" ×")
     return finished(figure, run)
 
 

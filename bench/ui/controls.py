@@ -25,10 +25,11 @@ from bench.registry import ARTICLE_SIZES, CONTIGUOUS, FLOAT32, LAYOUTS, NETWORKS
 from bench.runner import Snapshot
 from bench.ui.plain import plain
 from bench.units import count
+from bench.words import phrase, say
 
 ARTICLE, RANGE = "article", "range"
 FOLDER = "folder"
-DATA = {FASHION: "Fashion-MNIST", FOLDER: "My own files", SYNTHETIC: "Synthetic"}
+DATA = {FASHION: "Fashion-MNIST", FOLDER: phrase("My own files"), SYNTHETIC: phrase("Synthetic")}
 STOPS = tuple(n for k in range(4, 15) for n in (2**k, 3 * 2 ** (k - 1)) if n <= LARGEST_SIZE)  # of the slider
 REMEMBERED = {"persist_state": "session", "bind": "query-params"}  # survives other pages; a link restores it
 
@@ -36,19 +37,25 @@ REMEMBERED = {"persist_state": "session", "bind": "query-params"}  # survives ot
 def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
     """The sidebar of the Operations page, in the order of thought: what, sizes, where, effort."""
     operation = st.selectbox(
-        "What", list(OPERATIONS), format_func=lambda name: OPERATIONS[name].title, key="op",
-        help="The operation to time. One call is one run of it on numbers that already lie on the device.",
+        say("What"), list(OPERATIONS), format_func=lambda name: say(OPERATIONS[name].title), key="op",
+        help=say("The operation to time. One call is one run of it on numbers that already lie on the device."),
         **REMEMBERED,
     )  # fmt: skip
-    st.caption(f"One call computes {OPERATIONS[operation].formula}.")
+    st.caption(say("One call computes {formula}.", formula=say(OPERATIONS[operation].formula)))
     sizes = _choose_sizes(OPERATIONS[operation].axis)
     devices = _choose_devices(snapshot)
     effort = st.select_slider(
-        "Effort", list(EFFORTS), value="standard", format_func=str.capitalize, key="effort",
-        help="How precise each median has to be before the next case: its 95 % interval within 5 % (quick), "
-             "2 % (standard) or 1 % (thorough) of it. Cases that don't get there are marked.",
+        say("Effort"),
+        list(EFFORTS),
+        value="standard",
+        format_func=lambda effort: say(effort).capitalize(),
+        key="effort",
+        help=say(
+            "How precise each median has to be before the next case: its 95 % interval within 5 % (quick), "
+            "2 % (standard) or 1 % (thorough) of it. Cases that don't get there are marked."
+        ),
         **REMEMBERED,
-    )  # fmt: skip
+    )
     ways = _choose_more(snapshot, OPERATIONS[operation].images)
     if sizes is None or devices is None or ways is None:
         return None
@@ -58,25 +65,33 @@ def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
 def choose_training(snapshot: Snapshot, article: bool = False) -> TrainingPlan | None:
     """The sidebar of the Training page: model, data, epochs, batch, images, devices; for the article no more."""
     networks = st.pills(
-        "Models", list(NETWORKS), selection_mode="multi", default=["mlp", "convnet"], key="models",
+        say("Models"), list(NETWORKS), selection_mode="multi", default=["mlp", "convnet"], key="models",
         format_func=lambda name: NETWORKS[name].title,
-        help="The article's two: an MLP of 671 754 weights and a ConvNet of 421 642. The others are larger, or go "
-             "through an image row by row.", **REMEMBERED,
+        help=say("The article's two: an MLP of 671 754 weights and a ConvNet of 421 642. The others are larger, or go "
+             "through an image row by row."), **REMEMBERED,
     )  # fmt: skip
     data = st.selectbox(
-        "Images", list(DATA), format_func=DATA.get, key="data",
-        help="Fashion-MNIST as in the article; a folder with the four IDX files of any set of the same shape; "
-             "or a synthetic stand-in, for machines without either.", **REMEMBERED,
+        say("Images"), list(DATA), format_func=lambda data: say(DATA[data]), key="data",
+        help=say("Fashion-MNIST as in the article; a folder with the four IDX files of any set of the same shape; "
+             "or a synthetic stand-in, for machines without either."), **REMEMBERED,
     )  # fmt: skip
     source = _choose_folder() if data == FOLDER else data
-    epochs = st.number_input("Epochs", value=1, step=1, key="epochs", help=f"1 to {MOST_EPOCHS}.", **REMEMBERED)
+    epochs = st.number_input(
+        say("Epochs"), value=1, step=1, key="epochs", help=say("1 to {most}.", most=MOST_EPOCHS), **REMEMBERED
+    )
     text = st.text_input(
-        "Batch size", "128", key="batch", help="Images a step. Several, such as 32, 128, are measured one after the "
-        "other. Inference is measured at the same, and one image at a time.", **REMEMBERED,
+        say("Batch size"), "128", key="batch", help=say(
+                    "Images a step. Several, such as 32, 128, are measured one after the other. Inference is "
+                    "measured at the same, and one image at a time."), **REMEMBERED,
     )  # fmt: skip
     batches = planned(lambda: parse_batches(text))
     images = st.number_input(
-        "Training images", value=60_000, step=1000, key="images", help="The first so many of the set.", **REMEMBERED
+        say("Training images"),
+        value=60_000,
+        step=1000,
+        key="images",
+        help=say("The first so many of the set."),
+        **REMEMBERED,
     )
     numbers_place = st.container()
     devices = _choose_devices(snapshot)
@@ -95,31 +110,39 @@ def _choose_more(snapshot: Snapshot, images: bool) -> dict[str, tuple] | None:
     """What most people leave alone, the fields of ``Ways``; None while they are wrong."""
     cores = os.cpu_count() or 1
     usual = [FLOAT32]
-    with st.expander("More", icon=":material/tune:"):
+    with st.expander(say("More"), icon=":material/tune:"):
         dtypes = st.pills(
-            "Number formats", list(WIDTHS), selection_mode="multi", default=usual, key="dtypes",
+            say("Number formats"), list(WIDTHS), selection_mode="multi", default=usual, key="dtypes",
             format_func=spoken,
-            help="Each becomes a line of its own. Autocast keeps numbers in float32 and computes products in the "
-                 "shorter format. What a device can't do is a row with its reason. " + _gaps(snapshot),
+            help=say("Each becomes a line of its own. Autocast keeps numbers in float32 and computes products in the "
+                 "shorter format. What a device can't do is a row with its reason.") + " " + _gaps(snapshot),
             **REMEMBERED,
         )  # fmt: skip
         text = st.text_input(
-            "CPU threads", "", key="threads", placeholder="PyTorch's own choice",
-            help=f"Numbers such as 1, {max(2, cores // 2)}, {cores}: each becomes a line of its own. This machine has "
-                 f"{cores} logical cores. Accelerators are not affected.", **REMEMBERED,
-        )  # fmt: skip
+            say("CPU threads"),
+            "",
+            key="threads",
+            placeholder=say("PyTorch's own choice"),
+            help=say(
+                "Numbers such as 1, {some}, {cores}: each becomes a line of its own. This machine has {cores} "
+                "logical cores. Accelerators are not affected.",
+                some=max(2, cores // 2),
+                cores=cores,
+            ),
+            **REMEMBERED,
+        )
         compiled = st.pills(
             "torch.compile", [False, True], selection_mode="multi", default=[False], key="compiled",
-            format_func=OFF_ON.__getitem__,
-            help="On: compiled at the first call, which takes seconds to minutes, is shown apart and needs a C++ "
-                 "compiler on the CPU. Answers are checked as always.", **REMEMBERED,
+            format_func=lambda on: say(OFF_ON[on]),
+            help=say("On: compiled at the first call, which takes seconds to minutes, is shown apart and needs a C++ "
+                 "compiler on the CPU. Answers are checked as always."), **REMEMBERED,
         )  # fmt: skip
         layouts = [CONTIGUOUS]
         if images:
             layouts = st.pills(
-                "Order of an image's numbers in memory", list(LAYOUTS), selection_mode="multi", default=layouts,
+                say("Order of an image's numbers in memory"), list(LAYOUTS), selection_mode="multi", default=layouts,
                 key="layouts", format_func=spoken,
-                help="Some convolutions are faster with the channels of a point beside each other.", **REMEMBERED,
+                help=say("Some convolutions are faster with the channels of a point beside each other."), **REMEMBERED,
             )  # fmt: skip
         threads = planned(lambda: parse_threads(text))
         if threads is None:
@@ -132,29 +155,40 @@ def _choose_more(snapshot: Snapshot, images: bool) -> dict[str, tuple] | None:
 
 def _gaps(snapshot: Snapshot) -> str:
     """Why a format is missing on a device."""
-    told = [f"{dtype} on {device.label}: {reason}" for device in snapshot.usable for dtype, reason in device.gaps]
+    told = [
+        say("{dtype} on {label}: {reason}", dtype=dtype, label=device.label, reason=reason)
+        for device in snapshot.usable
+        for dtype, reason in device.gaps
+    ]
     return plain(" ".join(f"{line.rstrip('.')}." for line in told))
 
 
 def _choose_sizes(axis: str) -> tuple[int, ...] | None:
     preset = st.segmented_control(
-        f"Sizes {axis}", [ARTICLE, RANGE], default=ARTICLE, required=True, key="sizes",
-        format_func={ARTICLE: "The article's nine", RANGE: "My own"}.get, **REMEMBERED,
+        say("Sizes {axis}", axis=axis), [ARTICLE, RANGE], default=ARTICLE, required=True, key="sizes",
+        format_func={ARTICLE: say("The article's nine"), RANGE: say("My own")}.get, **REMEMBERED,
     )  # fmt: skip
     if preset == ARTICLE:
         st.caption(", ".join(map(count, ARTICLE_SIZES)))
         return ARTICLE_SIZES
     first, last = st.select_slider(
-        f"From {axis} to {axis}", STOPS, value=(SMALLEST_SIZE, 4096), format_func=count, key="range", **REMEMBERED
+        say("From {axis} to {axis}", axis=axis),
+        STOPS,
+        value=(SMALLEST_SIZE, 4096),
+        format_func=count,
+        key="range",
+        **REMEMBERED,
     )
-    how_many = st.number_input("How many", value=9, step=1, key="count", help=f"1 to {MOST_SIZES}.", **REMEMBERED)
+    how_many = st.number_input(
+        say("How many"), value=9, step=1, key="count", help=say("1 to {most}.", most=MOST_SIZES), **REMEMBERED
+    )
     spacing = st.segmented_control(
-        "Spacing", ["geometric", "even"], default="geometric", required=True, key="spacing",
-        help="Geometric: each size the same multiple of the one before. Even: the same distance.",
+        say("Spacing"), ["geometric", "even"], format_func=say, default="geometric", required=True, key="spacing",
+        help=say("Geometric: each size the same multiple of the one before. Even: the same distance."),
         **REMEMBERED,
     )  # fmt: skip
     if how_many is None:
-        st.error("How many sizes? Type a whole number.")
+        st.error(say("How many sizes? Type a whole number."))
         return None
     sizes = planned(lambda: spaced_sizes(first, last, how_many, spacing))
     if sizes:
@@ -165,36 +199,36 @@ def _choose_sizes(axis: str) -> tuple[int, ...] | None:
 def _choose_devices(snapshot: Snapshot) -> tuple[str, ...] | None:
     """Pills for the devices that are here; the others with their reasons."""
     if not snapshot.devices:
-        st.caption("Devices: looking …")
+        st.caption(say("Devices: looking …"))
         return None
     usable = {device.name: device for device in snapshot.usable}
     chosen = st.pills(
-        "Devices", list(usable), selection_mode="multi", default=list(usable), key="devices",
+        say("Devices"), list(usable), selection_mode="multi", default=list(usable), key="devices",
         format_func=lambda name: usable[name].label,
         help="\n\n".join(f"**{device.label}**: {device.hardware}" for device in usable.values()), **REMEMBERED,
     )  # fmt: skip
     absent = [device for device in snapshot.devices if not device.usable]
     if absent:
         reasons = "\n\n".join(f"**{device.label}**: {device.reason}" for device in absent)
-        st.caption(f"Not here: {', '.join(device.label for device in absent)}", help=reasons)
+        st.caption(say("Not here: {labels}", labels=", ".join(device.label for device in absent)), help=reasons)
     if not chosen:
-        st.error("Choose at least one device.")
+        st.error(say("Choose at least one device."))
         return None
     return tuple(name for name in usable if name in chosen)  # the CPU first, whatever was clicked first
 
 
 def _choose_folder() -> str | None:
     text = st.text_input(
-        "Folder of IDX files", key="folder", persist_state="session", placeholder="~/data/mnist",
-        help="With train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
-             "t10k-labels-idx1-ubyte, each as it is or as .gz.",
+        say("Folder of IDX files"), key="folder", persist_state="session", placeholder="~/data/mnist",
+        help=say("With train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
+             "t10k-labels-idx1-ubyte, each as it is or as .gz."),
     )  # fmt: skip
     if not text.strip():
-        st.info("Type the folder that holds the four files.")
+        st.info(say("Type the folder that holds the four files."))
         return None
     folder = Path(text.strip()).expanduser()
     if not folder.is_dir():
-        st.error(f"There is no folder {folder}; check the spelling.")
+        st.error(say("There is no folder {folder}; check the spelling.", folder=folder))
         return None
     return str(folder)
 

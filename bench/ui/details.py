@@ -15,12 +15,13 @@ from bench.results import Measurement, Run
 from bench.ui.charts import COLORS, finished, points_of, size_axis, time_axis
 from bench.ui.plain import escaped
 from bench.units import count, si
+from bench.words import phrase, say
 
 # name, line, seconds a call; the wall is the headline, the others say what a careless clock would have read
 CLOCKS: tuple[tuple[str, str, Callable[[Measurement], float | None]], ...] = (
     ("wall", "solid", lambda m: m.median_s.value),
-    ("device's own", "dot", lambda m: median(m.events_s) if m.events_s else None),
-    ("until queued", "dash", lambda m: median(m.dispatch_s) if m.dispatch_s else None),
+    (phrase("device's own"), "dot", lambda m: median(m.events_s) if m.events_s else None),
+    (phrase("until queued"), "dash", lambda m: median(m.dispatch_s) if m.dispatch_s else None),
 )
 
 
@@ -40,7 +41,7 @@ def clocks_against_size(run: Run, axis: str, planned: Sequence[int], log: bool) 
                 hovertemplate="%{x}: %{customdata}<extra>%{fullData.name}</extra>",
             )  # fmt: skip
     size_axis(figure, axis, planned, log)
-    figure.update_yaxes(title="time per call", **time_axis(log))
+    figure.update_yaxes(title=say("time per call"), **time_axis(log))
     return finished(figure, run)
 
 
@@ -55,8 +56,8 @@ def speed_over_time(run: Run) -> go.Figure:
             name=f"{run.what(m.case)} on {run.name(m.case.lane)}",
             hovertemplate="after %{x:.0f} s: %{y:.4s} calls a second<extra>%{fullData.name}</extra>",
         )  # fmt: skip
-    figure.update_xaxes(title="seconds of measuring", rangemode="tozero")
-    figure.update_yaxes(title="calls a second", rangemode="tozero")
+    figure.update_xaxes(title=say("seconds of measuring"), rangemode="tozero")
+    figure.update_yaxes(title=say("calls a second"), rangemode="tozero")
     return finished(figure, run)
 
 
@@ -79,9 +80,9 @@ def samples_of(m: Measurement, label: str) -> go.Figure:
     mid = m.median_s
     figure.add_hrect(y0=mid.low, y1=mid.high, fillcolor="#888", opacity=0.3, line_width=0)
     figure.add_hline(y=mid.value, line_color="#888")
-    figure.update_xaxes(title="sample, in the order taken (rounds filled and hollow in turn)", row=1, col=1)
-    figure.update_xaxes(title="how many", row=1, col=2)
-    figure.update_yaxes(title="time per call", exponentformat="SI", ticksuffix="s", row=1, col=1)
+    figure.update_xaxes(title=say("sample, in the order taken (rounds filled and hollow in turn)"), row=1, col=1)
+    figure.update_xaxes(title=say("how many"), row=1, col=2)
+    figure.update_yaxes(title=say("time per call"), exponentformat="SI", ticksuffix="s", row=1, col=1)
     figure.update_layout(uirevision="samples", margin={"l": 70, "r": 10, "t": 20, "b": 60}, bargap=0.05)
     return figure
 
@@ -110,7 +111,7 @@ def roofline(run: Run, roofs: Sequence[Roof]) -> go.Figure:
             hovertemplate="%{y:.3s}FLOP/s<extra>%{fullData.name}</extra>",
             line={"color": COLORS.get(roof.device, "#888"), "dash": "dash", "width": 1.5},
         )  # fmt: skip
-    figure.update_xaxes(title="arithmetic intensity (FLOP per byte of least traffic)", type="log")
+    figure.update_xaxes(title=say("arithmetic intensity (FLOP per byte of least traffic)"), type="log")
     figure.update_yaxes(title="FLOP/s", type="log", exponentformat="SI", ticksuffix="FLOP/s")
     return finished(figure, run)
 

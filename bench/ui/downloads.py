@@ -12,6 +12,7 @@ from bench.export import to_csv, to_json
 from bench.results import Run
 from bench.ui.charts import provenance
 from bench.ui.report import report
+from bench.words import say
 
 UNNEEDED = ["select2d", "lasso2d", "autoScale2d", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d"]  # the mouse does them
 CAMERA = {"displaylogo": False, "displayModeBar": True, "modeBarButtonsToRemove": UNNEEDED}
@@ -30,7 +31,9 @@ def show_downloads(run: Run, chart: Callable[[], go.Figure], title: str) -> None
         _button("Run (JSON)", lambda: to_json(run), f"{name}.json", "application/json")
         _button("Report (HTML)", lambda: report(run), f"{name}-report.html", "text/html")
         _button("Chart (HTML)", lambda: chart_page(chart(), title, run), f"{name}.html", "text/html")
-        st.caption("Chart (PNG): the camera :material/photo_camera: above the chart's right corner.", width="content")
+        st.caption(
+            say("Chart (PNG): the camera :material/photo_camera: above the chart's right corner."), width="content"
+        )
 
 
 def file_name(run: Run) -> str:
@@ -48,4 +51,4 @@ def chart_page(figure: go.Figure, title: str, run: Run) -> str:
 
 
 def _button(label: str, make: Callable[[], bytes | str], name: str, mime: str) -> None:
-    st.download_button(label, make, name, mime, on_click="ignore", key=f"take {label}", icon=":material/download:")
+    st.download_button(say(label), make, name, mime, on_click="ignore", key=f"take {label}", icon=":material/download:")

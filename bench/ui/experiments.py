@@ -16,6 +16,7 @@ from bench.sweep import measure
 from bench.ui.live import begin, show_end
 from bench.ui.session import runner
 from bench.units import count, si, significant
+from bench.words import say
 
 NOISE, SWEEP, FRESH = "aa", "sweep", "fresh"
 PROCESSES = 5
@@ -23,11 +24,11 @@ PROCESSES = 5
 
 def show_experiments(plan: SweepPlan | None, snapshot: Snapshot) -> None:
     """Three further experiments, folded away."""
-    with st.expander("Further experiments: how far can a number be trusted?", icon=":material/science:"):
+    with st.expander(say("Further experiments: how far can a number be trusted?"), icon=":material/science:"):
         if plan is None or snapshot.active or not snapshot.devices:
-            st.caption("Available once the choices at the side make a plan and nothing is running.")
+            st.caption(say("Available once the choices at the side make a plan and nothing is running."))
             return
-        tabs = st.tabs(["The instrument itself", "For minutes", "In new processes"])
+        tabs = st.tabs([say("The instrument itself"), say("For minutes"), say("In new processes")])
         with tabs[0]:
             _against_itself(plan)
         with tabs[1]:
@@ -38,12 +39,14 @@ def show_experiments(plan: SweepPlan | None, snapshot: Snapshot) -> None:
 
 def _against_itself(plan: SweepPlan) -> None:
     st.markdown(
-        "Measures one device against itself, as if it were two. Whatever difference shows is the instrument's own "
-        "noise on this machine now; it becomes a grey band in the speed-up chart."
+        say(
+            "Measures one device against itself, as if it were two. Whatever difference shows is the instrument's own "
+            "noise on this machine now; it becomes a grey band in the speed-up chart."
+        )
     )
     device = plan.devices[-1]
     twice = replace(plan, devices=(device, again(device)))
-    _start("Measure it against itself", "itself", partial(measure, twice), NOISE, twice.cases)
+    _start(say("Measure it against itself"), "itself", partial(measure, twice), NOISE, twice.cases)
     last = runner().last(NOISE)
     if last and last.run and not last.active:
         for sentence in verdict.of_noise(last.run):
@@ -51,21 +54,30 @@ def _against_itself(plan: SweepPlan) -> None:
 
 
 def _for_minutes(plan: SweepPlan) -> None:
-    st.markdown("Runs one size for minutes without a pause: does the device keep its speed when it gets warm?")
+    st.markdown(say("Runs one size for minutes without a pause: does the device keep its speed when it gets warm?"))
     left, right = st.columns(2)
-    size = left.selectbox("Size", plan.sizes, index=len(plan.sizes) - 1, format_func=count, key="sustained size")
-    minutes = right.select_slider("Minutes", [0.5, 1, 2, 5, 10, 20], value=2, key="minutes")
+    size = left.selectbox(say("Size"), plan.sizes, index=len(plan.sizes) - 1, format_func=count, key="sustained size")
+    minutes = right.select_slider(say("Minutes"), [0.5, 1, 2, 5, 10, 20], value=2, key="minutes")
     long = replace(plan, sizes=(size,), devices=plan.devices[-1:], budget=sustained(minutes))
-    _start(f"Run it for {minutes:g} min", "sustain", partial(measure, long), SWEEP, long.cases)
+    _start(say("Run it for {minutes:g} min", minutes=minutes), "sustain", partial(measure, long), SWEEP, long.cases)
 
 
 def _in_new_processes(plan: SweepPlan) -> None:
     st.markdown(
-        "Starts the same sweep in several new processes, one after the other: some calls are two to three times slower "
-        "in some of them, which no repetition inside a process shows. Each is kept in the history as a run of its own."
+        say(
+            "Starts the same sweep in several new processes, one after the other: some calls are two to three "
+            "times slower in some of them, which no repetition inside a process shows. Each is kept in the "
+            "history as a run of its own."
+        )
     )
-    times = st.select_slider("Processes", [2, 3, 5, 8, 12], value=PROCESSES, key="processes")
-    _start(f"Measure in {times} processes", "fresh", partial(fresh.in_new_processes, plan, times), FRESH, ())
+    times = st.select_slider(say("Processes"), [2, 3, 5, 8, 12], value=PROCESSES, key="processes")
+    _start(
+        say("Measure in {times} processes", times=times),
+        "fresh",
+        partial(fresh.in_new_processes, plan, times),
+        FRESH,
+        (),
+    )
     last = runner().last(FRESH)
     if last and not last.active:
         show_end(last)
@@ -77,7 +89,9 @@ def _in_new_processes(plan: SweepPlan) -> None:
              "within one": f"{significant(spread.within)} ×"}
             for spread in last.told
         ])  # fmt: skip
-        st.dataframe(frame, hide_index=True, key="spreads", alt="Every case over the processes.")
+        st.dataframe(
+            frame.rename(columns=say), hide_index=True, key="spreads", alt=say("Every case over the processes.")
+        )
 
 
 def _start(label: str, key: str, job, kind: str, planned) -> None:

@@ -15,6 +15,7 @@ from bench.ui.charts import COLORS, error_bars, finished, size_axis
 from bench.ui.downloads import chart_config
 from bench.ui.plain import escaped
 from bench.units import count, si, significant
+from bench.words import say
 
 SIZE, THREADS, DEVICE, WHAT = "size", "CPU threads", "device", "what"
 AXES: Mapping[str, Callable[[Run, Case], object]] = {
@@ -22,7 +23,7 @@ AXES: Mapping[str, Callable[[Run, Case], object]] = {
     SIZE: lambda run, case: case.size,
     DEVICE: lambda run, case: run.label(case.device),
     "number format": lambda run, case: spoken(case.dtype),
-    THREADS: lambda run, case: str(case.threads or f"PyTorch's own ({run.environment.threads})"),
+    THREADS: lambda run, case: str(case.threads or say("PyTorch's own ({threads})", threads=run.environment.threads)),
     "memory layout": lambda run, case: spoken(case.layout),
     "torch.compile": lambda run, case: OFF_ON[case.compiled],
 }
@@ -63,18 +64,18 @@ def along(run: Run, x: str, line: str, quantity: str, held: Mapping[str, object]
         points.sort(key=lambda point: places.index(point[0]))
         figure.add_scatter(
             x=[value for value, _, _ in points], y=[estimate.value for _, estimate, _ in points],
-            mode="lines+markers", name=escaped(_told(name) or quantity), marker={"size": 9},
+            mode="lines+markers", name=escaped(_told(name) or say(quantity)), marker={"size": 9},
             line={"width": 2, "color": COLORS.get(points[0][2].case.device) if line == DEVICE else None},
             error_y=error_bars([estimate for _, estimate, _ in points]),
             customdata=[_amount(estimate, unit) for _, estimate, _ in points],
             hovertemplate="%{x}: %{customdata}<extra>%{fullData.name}</extra>",
         )  # fmt: skip
     if x == SIZE:
-        size_axis(figure, x, places, log=True)
+        size_axis(figure, say(x), places, log=True)
     else:
-        figure.update_xaxes(title=x, type="category", categoryorder="array", categoryarray=places)
-    figure.update_yaxes(title=quantity, type="log", exponentformat="SI", minexponent=1, ticksuffix=unit)
-    return finished(figure, run).update_layout(legend_title=line)
+        figure.update_xaxes(title=say(x), type="category", categoryorder="array", categoryarray=places)
+    figure.update_yaxes(title=say(quantity), type="log", exponentformat="SI", minexponent=1, ticksuffix=unit)
+    return finished(figure, run).update_layout(legend_title=say(line))
 
 
 def show_any_axis(run: Run, key: str) -> None:
@@ -83,14 +84,20 @@ def show_any_axis(run: Run, key: str) -> None:
     if not axes:
         return
     first, second, third = st.columns(3)
-    quantity = third.selectbox("What to see", list(QUANTITIES), key=f"{key} quantity")
-    x = first.selectbox("From left to right", axes, index=axes.index(SIZE) if SIZE in axes else 0, key=f"{key} x")
+    quantity = third.selectbox(say("What to see"), list(QUANTITIES), format_func=say, key=f"{key} quantity")
+    x = first.selectbox(
+        say("From left to right"), axes, index=axes.index(SIZE) if SIZE in axes else 0, format_func=say, key=f"{key} x"
+    )
     rest = [axis for axis in axes if axis != x]
     ways = [i for i, axis in enumerate(rest) if axis not in (WHAT, SIZE, DEVICE)]  # seldom varied, so what is asked
-    line = second.selectbox("A line for each", rest, index=(ways or [0])[0], key=f"{key} line") if rest else ""
+    line = (
+        second.selectbox(say("A line for each"), rest, index=(ways or [0])[0], format_func=say, key=f"{key} line")
+        if rest
+        else ""
+    )
     held = _hold(run, [axis for axis in rest if axis != line], key)
     figure = along(run, x, line or "", quantity, held)
-    alt = f"{quantity} against {x}" + (f", a line for each {line}." if line else ".")
+    alt = say("{quantity} against {x}.", quantity=say(quantity), x=say(x))
     st.plotly_chart(figure, key=f"chart {key}", config=chart_config(f"{quantity}-{x}"), alt=alt)
 
 
@@ -98,8 +105,12 @@ def _hold(run: Run, axes: Sequence[str], key: str) -> dict[str, object]:
     held = {}
     if axes:
         for axis, column in zip(axes, st.columns(len(axes)), strict=True):
-            held[axis] = column.selectbox(f"Only this {axis}", values_of(run, axis), format_func=_told,
-                                          key=f"{key} only {axis}")  # fmt: skip
+            held[axis] = column.selectbox(
+                say("Only this {axis}", axis=say(axis)),
+                values_of(run, axis),
+                format_func=_told,
+                key=f"{key} only {axis}",
+            )
     return held
 
 

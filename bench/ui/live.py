@@ -12,12 +12,17 @@ from bench.ui.notices import about_keeping
 from bench.ui.plain import plain
 from bench.ui.session import drawing, runner
 from bench.units import duration
+from bench.words import phrase, say
 
 NAMES = {
-    "sweep": "A sweep", "training": "A training", "replay": "The replay of the article",
-    "aa": "A device against itself", "download": "A download", "fresh": "The same sweep in new processes",
-    "checks": "The doctor",
-}  # fmt: skip
+    "sweep": phrase("A sweep"),
+    "training": phrase("A training"),
+    "replay": phrase("The replay of the article"),
+    "aa": phrase("A device against itself"),
+    "download": phrase("A download"),
+    "fresh": phrase("The same sweep in new processes"),
+    "checks": phrase("The doctor"),
+}
 SILENT_S = 60.0  # a device that says nothing for so long may hang: said, never ended by force
 REDRAW_S = 1.0  # more often would cost the measuring time; see gate.py
 
@@ -29,7 +34,7 @@ def start_or_stop(snapshot: Snapshot, label: str, job: Job | None, kind: str, pl
     """
     if snapshot.active:
         stopping = snapshot.state is State.STOPPING
-        text = "Stopping after this block …" if stopping else "Stop"
+        text = say("Stopping after this block …") if stopping else say("Stop")
         st.button(text, key="stop", icon=":material/stop:", disabled=stopping, on_click=runner().stop, width="stretch")
         return
     st.button(
@@ -65,15 +70,18 @@ def _panel(kind: str, draw: Callable[[Snapshot], None]) -> None:
         if snapshot.kind == kind:
             draw(snapshot)
         else:
-            st.info(f"{NAMES[snapshot.kind]} is running; one thing is measured at a time.", icon=":material/info:")
+            st.info(
+                say("{kind} is running; one thing is measured at a time.", kind=say(NAMES[snapshot.kind])),
+                icon=":material/info:",
+            )
 
 
 def _progress(snapshot: Snapshot) -> None:
-    words = [snapshot.stage]
+    words = [say(snapshot.stage)]
     if snapshot.current:
         words.insert(0, describe(snapshot))
     if snapshot.left_s is not None:
-        words.append(f"about {duration(snapshot.left_s)} left")
+        words.append(say("about {time} left", time=duration(snapshot.left_s)))
     st.progress(snapshot.done, text=" · ".join(words))
 
 
@@ -82,11 +90,11 @@ def _silence(snapshot: Snapshot) -> None:
     silent = timing.clock() - snapshot.told_at
     if silent < SILENT_S:
         return
-    what = describe(snapshot) if snapshot.current else "The job"
+    what = describe(snapshot) if snapshot.current else say("The job")
     st.warning(
-        f"{what} has said nothing for {duration(silent)}: either one step takes so long, or the device hangs. Stop is "
+        say("{what} has said nothing for {silent}: either one step takes so long, or the device hangs. Stop is "
         "heard when the step ends. If it never does, close the program and start it again: what is finished is kept, "
-        "and the run can be gone on with.", icon=":material/hourglass_disabled:",
+        "and the run can be gone on with.", what=what, silent=duration(silent)), icon=":material/hourglass_disabled:",
     )  # fmt: skip
 
 
@@ -94,7 +102,7 @@ def describe(snapshot: Snapshot) -> str:
     """The case being measured, in words."""
     case, run = snapshot.current, snapshot.run
     label = run.name(case.lane) if run else case.device
-    return f"{case.workload} {case.size} on {label}"
+    return say("{what} on {lane}", what=f"{case.workload} {case.size}", lane=label)
 
 
 def show_end(snapshot: Snapshot) -> None:
@@ -103,8 +111,8 @@ def show_end(snapshot: Snapshot) -> None:
     if snapshot.state is State.BROKEN:
         st.error(plain(snapshot.error), icon=":material/error:")
         if snapshot.run is not None or "DataError" not in snapshot.details:
-            with st.expander("Details for a report"):
+            with st.expander(say("Details for a report")):
                 st.code(snapshot.details, language=None)
     elif snapshot.state is State.STOPPED:
         finished = snapshot.run is not None and snapshot.run.outcomes
-        st.info("Stopped. " + ("What was finished is below." if finished else "Nothing was finished yet."))
+        st.info(say("Stopped. What was finished is below.") if finished else say("Stopped. Nothing was finished yet."))

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bench import verdict
 from bench.cases import PlanError
+from bench.doubts import doubts
 from bench.results import REFERENCE, Run
 from bench.resume import remainder
 from bench.runner import Snapshot, State
 from bench.store import Head, StoreError
 from bench.ui.plain import plain
 from bench.ui.session import kept, runner
+from bench.words import say
 
 MOST_HEADLINES = 3
 
@@ -27,8 +28,11 @@ def about_devices(snapshot: Snapshot) -> None:
     if snapshot.devices and {device.name for device in snapshot.usable} == {REFERENCE}:
         mps = next((plain(device.reason) for device in snapshot.devices if device.name == "mps"), "")
         st.info(
-            f"No accelerator here, so only the CPU can be measured. {mps} Its number formats and threads can "
-            "be compared all the same, under **More** in the sidebar. The page **This machine** tells more.",
+            say(
+                "No accelerator here, so only the CPU can be measured. {mps} Its number formats and threads can "
+                "be compared all the same, under **More** in the sidebar. The page **This machine** tells more.",
+                mps=mps,
+            ),
             icon=":material/memory:",
         )
 
@@ -51,18 +55,33 @@ def _about_crash(head: Head) -> None:
     """Which case killed the program, what is kept, and the offer to go on without it."""
     at, when = "", head.captured_at[:16].replace("T", " ")
     if head.case:
-        at = f" while {head.case.workload} {head.case.size} on {head.case.device} was measured"
+        at = say(
+            " while {case} on {device} was measured",
+            case=f"{head.case.workload} {head.case.size}",
+            device=head.case.device,
+        )
     stage = f" ({head.stage})" if head.stage else ""
     st.warning(
-        f"{plain(f'The program ended abruptly{at}{stage}.')} {head.outcomes} of {head.planned} cases of that run "
-        f"({plain(head.what)}, {when} UTC) are kept.", icon=":material/crisis_alert:",
-    )  # fmt: skip
+        say(
+            "{end} {outcomes} of {planned} cases of that run ({what}, {when} UTC) are kept.",
+            end=plain(say("The program ended abruptly{at}{stage}.", at=at, stage=stage)),
+            outcomes=head.outcomes,
+            planned=head.planned,
+            what=plain(head.what),
+            when=when,
+        ),
+        icon=":material/crisis_alert:",
+    )
     with st.container(horizontal=True):
         st.button(
-            "Go on without that case", key=f"go on {head.id}", icon=":material/resume:", on_click=_go_on, args=(head,),
+            say("Go on without that case"),
+            key=f"go on {head.id}",
+            icon=":material/resume:",
+            on_click=_go_on,
+            args=(head,),
             disabled=runner().snapshot.active or not runner().snapshot.devices,
-        )  # fmt: skip
-        st.button("Leave it", key=f"leave {head.id}", icon=":material/close:", on_click=_dismiss, args=(head,))
+        )
+        st.button(say("Leave it"), key=f"leave {head.id}", icon=":material/close:", on_click=_dismiss, args=(head,))
 
 
 def _go_on(head: Head) -> None:
@@ -92,12 +111,12 @@ def about_run(run: Run) -> None:
     """A label on every result that a device only pretended to give."""
     if run.emulated:
         st.warning(
-            "**Emulated device.** Its times are settings of a test tool, never measurements of real hardware.",
+            say("**Emulated device.** Its times are settings of a test tool, never measurements of real hardware."),
             icon=":material/science:",
         )
 
 
 def about_doubts(run: Run) -> None:
     """One line for each reason to be careful with a result."""
-    for line in verdict.doubts(run):
+    for line in doubts(run):
         st.caption(f":material/warning: {plain(line)}")

@@ -9,6 +9,7 @@ from bench.replay import published, readings
 from bench.results import Run
 from bench.ui.charts import COLORS, equality, finished, size_axis, time_axis
 from bench.units import si, significant
+from bench.words import say
 
 MODES = {"train": "training", "infer": "inference"}
 
@@ -19,7 +20,8 @@ def matvec_clocks(run: Run) -> go.Figure:
     for device in run.devices:
         points = sorted((r for r in found if r.case.device == device), key=lambda r: r.case.size)
         for dash, name, choose in (
-            ("solid", "by the wall", lambda r: r.wall_s), ("dash", "by the article's clock", lambda r: r.article_s)
+            ("solid", say("by the wall"), lambda r: r.wall_s),
+            ("dash", say("by the article's clock"), lambda r: r.article_s),
         ):  # fmt: skip
             figure.add_scatter(
                 x=[r.case.size for r in points], y=[choose(r) for r in points], name=f"{run.label(device)} {name}",
@@ -28,7 +30,7 @@ def matvec_clocks(run: Run) -> go.Figure:
                 hovertemplate="m = %{x}: %{customdata}<extra>%{fullData.name}</extra>",
             )  # fmt: skip
     size_axis(figure, "m", published()["matvec"]["sizes"], True)
-    figure.update_yaxes(title="time per call", **time_axis(True))
+    figure.update_yaxes(title=say("time per call"), **time_axis(True))
     return finished(figure, run)
 
 
@@ -38,13 +40,18 @@ def clock_errors(run: Run) -> go.Figure:
     for device in run.devices:
         bars = [r for r in found if r.case.device == device]
         figure.add_bar(
-            x=[title(r.case.workload) for r in bars], y=[r.error for r in bars], name=run.label(device),
-            marker_color=COLORS.get(device), text=[f"{significant(r.error)} ×" for r in bars],
-            customdata=[f"{si(r.article_s, 's')} instead of {si(r.wall_s, 's')}" for r in bars],
+            x=[title(r.case.workload) for r in bars],
+            y=[r.error for r in bars],
+            name=run.label(device),
+            marker_color=COLORS.get(device),
+            text=[f"{significant(r.error)} ×" for r in bars],
+            customdata=[
+                say("{read} instead of {true}", read=si(r.article_s, "s"), true=si(r.wall_s, "s")) for r in bars
+            ],
             hovertemplate="%{x}: %{customdata}<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+        )
     figure.add_hline(y=1, line_dash="dash", line_color="#888")
-    figure.update_yaxes(title="article's clock ÷ wall", rangemode="tozero")
+    figure.update_yaxes(title=say("article's clock ÷ wall"), rangemode="tozero")
     return finished(figure, run)
 
 
@@ -59,7 +66,7 @@ def published_speedups() -> go.Figure:
         hovertemplate="%{x}: published %{y:.2f} times<extra></extra>",
     )  # fmt: skip
     equality(figure, False)
-    figure.update_yaxes(title="published: times as fast as the CPU")
+    figure.update_yaxes(title=say("published: times as fast as the CPU"))
     figure.update_layout(height=340, margin={"t": 20}, showlegend=False)
     return figure
 

@@ -7,6 +7,7 @@ import streamlit as st
 from bench.presets import PRESETS, Preset, choices_of
 from bench.results import REFERENCE
 from bench.runner import Snapshot
+from bench.words import say
 
 START = "start_as_asked"  # the page on which a question waits to be started
 
@@ -23,8 +24,8 @@ def ask(snapshot: Snapshot, page: str) -> None:
             for preset in first:
                 _button(preset, page)
     rest = [preset for preset in mine if preset not in first]
-    with st.popover("Common questions", icon=":material/quiz:"):
-        st.caption("One click sets the controls at the side and starts.")
+    with st.popover(say("Common questions"), icon=":material/quiz:"):
+        st.caption(say("One click sets the controls at the side and starts."))
         for preset in rest:
             _button(preset, page)
 
@@ -38,7 +39,7 @@ def asked(page: str) -> bool:
 
 
 def _button(preset: Preset, page: str) -> None:
-    st.button(preset.question, key=f"ask {preset.name}", icon=":material/play_arrow:", on_click=_fill,
+    st.button(say(preset.question), key=f"ask {preset.name}", icon=":material/play_arrow:", on_click=_fill,
               args=(preset, page))  # fmt: skip
 
 

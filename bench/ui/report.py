@@ -9,15 +9,17 @@ from html import escape
 import pandas as pd
 import plotly.graph_objects as go
 
-from bench import guards, verdict
+from bench import guards
 from bench.analysis import portraits
 from bench.conclusions import conclusions
+from bench.doubts import doubts
 from bench.export import to_rows
 from bench.registry import OPERATIONS
 from bench.results import REFERENCE, Run
 from bench.runner import curves_of
 from bench.ui import charts, details, pictures
 from bench.units import si, significant
+from bench.words import language, phrase, say
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
@@ -27,13 +29,14 @@ table { border-collapse: collapse; font-size: .85rem } td, th { padding: .25rem 
 td { text-align: right; font-variant-numeric: tabular-nums } td:first-child, th { text-align: left }
 @media print { figure { break-inside: avoid } body { margin: 0 } }
 """
-METHOD = (
+METHOD = phrase(
     "A sample is the mean wall time of a block of calls, with the device waited for before and after. A case shows the "
     "median of its samples with a 95 % interval (order statistics). Devices of one size take turns in rounds, in "
     "random order; a speed-up's interval comes from the ratios of paired rounds. The first call is kept apart. Answers "
     "are compared with float64 on the CPU before and after; a wrong one is struck out. The page draws only between "
     "timed stretches."
 )
+EMULATED = phrase("Emulated device. Its times are settings of a test tool, never measurements.")
 COLUMNS = {  # of the rows of a file: head, unit
     "median_s": ("median", "s"), "ci95_low_s": ("low", "s"), "ci95_high_s": ("high", "s"), "speedup_vs_cpu":
     ("speed-up", ""), "flop_per_s": ("compute", "FLOP/s"), "bytes_per_s": ("traffic", "B/s"),
@@ -51,25 +54,25 @@ def report(run: Run) -> str:
     ]
     parts = [
         f"<h1>{escape(title)}</h1>",
-        '<p class="emulated"><b>Emulated device.</b> Its times are settings of a test tool, never measurements.</p>'
-        if run.emulated
-        else "",
+        f'<p class="emulated">{escape(say(EMULATED))}</p>' if run.emulated else "",
         *(f'<p class="verdict">{escape(line)}</p>' for line in conclusions(run)),
-        *(f'<p class="doubt">⚠ {escape(line)}</p>' for line in verdict.doubts(run)),
+        *(f'<p class="doubt">⚠ {escape(line)}</p>' for line in doubts(run)),
         *figures,
-        f"<h2>Every case</h2>{_table(run)}",
-        f"<h2>Method</h2><p>{escape(METHOD)}</p>",
-        f"<h2>Machine</h2>{_pairs(asdict(run.environment).items())}",
-        f"<h2>Settings</h2>{_pairs((k, v) for k, v in run.settings.items() if k != 'skip')}",
+        f"<h2>{escape(say('Every case'))}</h2>{_table(run)}",
+        f"<h2>{escape(say('Method'))}</h2><p>{escape(say(METHOD))}</p>",
+        f"<h2>{escape(say('Machine'))}</h2>{_pairs(asdict(run.environment).items())}",
+        f"<h2>{escape(say('Settings'))}</h2>{_pairs((k, v) for k, v in run.settings.items() if k != 'skip')}",
     ]
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
+    return f'<!doctype html><html lang="{language()}"><head>{head}</head><body>{"".join(parts)}</body></html>'
 
 
 def _what(run: Run) -> str:
     if run.kind == "training":
-        return "Training and inference"
-    return "The article, replayed" if run.kind == "replay" else OPERATIONS[str(run.settings["operation"])].title
+        return say("Training and inference")
+    return (
+        say("The article, replayed") if run.kind == "replay" else say(OPERATIONS[str(run.settings["operation"])].title)
+    )
 
 
 def _figures(run: Run) -> Iterable[go.Figure]:
@@ -82,31 +85,36 @@ def _figures(run: Run) -> Iterable[go.Figure]:
 def _of_kind(run: Run) -> list[tuple[str, go.Figure]]:
     if run.kind == "training":
         curves = curves_of(run)
-        loss = [("Loss", charts.loss_against_images(curves, run))] if curves else []
-        return [*loss, ("Where a training step's time goes", charts.phases_of_a_step(run))]
+        loss = [(say("Loss"), charts.loss_against_images(curves, run))] if curves else []
+        return [*loss, (say("Where a training step's time goes"), charts.phases_of_a_step(run))]
     if run.kind == "replay":
-        return [("The article's clock over the wall", pictures.clock_errors(run)),
-                ("Matrix × vector by two clocks", pictures.matvec_clocks(run))]  # fmt: skip
+        return [(say("The article's clock over the wall"), pictures.clock_errors(run)),
+                (say("Matrix × vector by two clocks"), pictures.matvec_clocks(run))]  # fmt: skip
     axis, sizes = OPERATIONS[str(run.settings["operation"])].axis, list(run.settings["sizes"])
     crossings = [crossing for portrait in portraits(run).values() for crossing in portrait.crossings]
-    made = [(f"Time per call against {axis}", charts.time_against_size(run, axis, sizes, True, crossings=crossings))]
+    made = [
+        (
+            say("Time per call against {axis}", axis=axis),
+            charts.time_against_size(run, axis, sizes, True, crossings=crossings),
+        )
+    ]
     if len(run.lanes) > 1:
         made.append(("Speed-up", charts.speedup_against_size(run, axis, sizes, True, crossings=crossings)))
     if run.devices != (REFERENCE,):
-        made.append(("Three clocks", details.clocks_against_size(run, axis, sizes, True)))
+        made.append((say("Three clocks"), details.clocks_against_size(run, axis, sizes, True)))
     if any(m.believed and m.cost.flops for m in run.measurements):
-        made.append(("Roofline", details.roofline(run, guards.roofs(run))))
+        made.append((say("Roofline"), details.roofline(run, guards.roofs(run))))
     return made
 
 
 def _table(run: Run) -> str:
     rows = []
     for outcome, row in zip(run.outcomes, to_rows(run), strict=True):
-        told = {"case": f"{row['workload']} {row['size']}", "device": run.name(outcome.case.lane)}
+        told = {say("case"): f"{row['workload']} {row['size']}", say("device"): run.name(outcome.case.lane)}
         for column, (head, unit) in COLUMNS.items():
             value = row[column]
-            told[head] = "" if value is None else (si(value, unit) if unit else significant(value))
-        rows.append(told | {"status": row["status"], "note": row["reason"] or ""})
+            told[say(head)] = "" if value is None else (si(value, unit) if unit else significant(value))
+        rows.append(told | {say("status"): say(row["status"]), say("note"): row["reason"] or ""})
     frame = pd.DataFrame(rows)
     return frame.loc[:, (frame != "").any()].to_html(index=False, escape=True, border=0)
 

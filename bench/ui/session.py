@@ -8,6 +8,7 @@ from bench import models, ops  # noqa: F401  (importing them fills the registrie
 from bench.recorder import Recorder
 from bench.runner import Runner, State
 from bench.store import Head, Store, StoreError, open_store
+from bench.words import say
 
 LOADING_POLL_S = 0.4
 SEEN = "page_was_seen"
@@ -61,4 +62,4 @@ def _wait_for_torch() -> None:
     st.session_state[SEEN] = True
     if runner().snapshot.state not in (State.ASLEEP, State.LOADING):
         st.rerun()
-    st.caption(":material/hourglass_top: Loading PyTorch and looking for devices …")
+    st.caption(say(":material/hourglass_top: Loading PyTorch and looking for devices …"))

@@ -19,15 +19,16 @@ from bench.ui.explore import show_any_axis
 from bench.ui.notices import about_doubts, about_run, headlines
 from bench.ui.plain import plain
 from bench.units import count, si, significant
+from bench.words import phrase, say
 
 MOST_LANES = 4
-ROOFLINE = (
+ROOFLINE = phrase(
     "Left, a device is held up by its memory (the slope), right by its arithmetic (the flat part). A point far below "
     "both lines is held up by something else, at small sizes by starting the call. Dashed lines are ceilings: "
     "*published* ones come from vendors or are derived from cores and clock; a *copy measured here* is what moving "
     "data reached before the run, which caches may exceed."
 )
-CLOCKS = (
+CLOCKS = phrase(
     "**Wall**: until the device has finished; everything else on this page is by it. **Device's own**: between two "
     "events that the device itself stamps. **Until queued**: when the call returned, the device perhaps still at work; "
     "a clock that does not wait shows this, and makes an accelerator look faster than it is."
@@ -50,7 +51,7 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
     _figures(run, found)
     if verdict.is_sustained(run):
         figure = details.speed_over_time(run)
-        alt = "Calls a second against time: a level line is a device that keeps its speed."
+        alt = say("Calls a second against time: a level line is a device that keeps its speed.")
         st.plotly_chart(figure, key="chart sustained", config=chart_config("sustained"), alt=alt)
     axis, sizes = axis_of(run), sizes_of(run)
     names = ["Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Any axis", "Table"]
@@ -58,7 +59,7 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
         names.remove("Speed-up")
     if run.devices == (REFERENCE,):
         names.remove("Clocks")
-    tabs = dict(zip(names, st.tabs(names), strict=True))
+    tabs = dict(zip(names, st.tabs([*map(say, names)]), strict=True))
     with tabs["Time"]:
         log = log_axes()
         figure = charts.time_against_size(run, axis, sizes, log, crossings=crossings)
@@ -66,21 +67,31 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
             figure, key="chart time", config=chart_config("time"), alt=alt_text(run), on_select="rerun",
             selection_mode="points",
         )  # fmt: skip
-        st.caption("Click a point to see its samples.")
+        st.caption(say("Click a point to see its samples."))
     if "Speed-up" in tabs:
         with tabs["Speed-up"]:
             figure = charts.speedup_against_size(run, axis, sizes, log, band, crossings)
-            alt = "How many times as fast as the CPU, against size, with 95 % intervals."
+            alt = say("How many times as fast as the CPU, against size, with 95 % intervals.")
             st.plotly_chart(figure, key="chart speed-up", config=chart_config("speed-up"), alt=alt)
     with tabs["Rate"]:
         quantity = st.segmented_control(
-            "Quantity", ["FLOP/s", "B/s"], default="FLOP/s", required=True, key="rate", label_visibility="collapsed",
-            help="Floating-point operations, or bytes of least memory traffic, a second.",
-        )  # fmt: skip
+            say("Quantity"),
+            ["FLOP/s", "B/s"],
+            default="FLOP/s",
+            required=True,
+            key="rate",
+            label_visibility="collapsed",
+            help=say("Floating-point operations, or bytes of least memory traffic, a second."),
+        )
         roofs = [*own_roofs, *_published()]
         figure = charts.rate_against_size(run, axis, sizes, log, quantity)
         details.add_roofs(figure, roofs, quantity)
-        st.plotly_chart(figure, key="chart rates", config=chart_config("rate"), alt=f"{quantity} against size.")
+        st.plotly_chart(
+            figure,
+            key="chart rates",
+            config=chart_config("rate"),
+            alt=say("{quantity} against size.", quantity=quantity),
+        )
     with tabs["Roofline"]:
         _roofline(run, roofs)
     with tabs["Samples"]:
@@ -88,50 +99,66 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
     if "Clocks" in tabs:
         with tabs["Clocks"]:
             figure = details.clocks_against_size(run, axis, sizes, log)
-            alt = "Time per call by three clocks: the wall, the device's own, and until the call had been queued."
+            alt = say("Time per call by three clocks: the wall, the device's own, and until the call had been queued.")
             st.plotly_chart(figure, key="chart clocks", config=chart_config("clocks"), alt=alt)
-            st.caption(CLOCKS)
+            st.caption(say(CLOCKS))
     with tabs["Any axis"]:
         show_any_axis(run, "any")
     with tabs["Table"]:
         tables.sweep_table(run, axis)
-    title = f"{OPERATIONS[str(run.settings['operation'])].title}: time per call against {axis}"
+    title = say(
+        "{title}: time per call against {axis}", title=say(OPERATIONS[str(run.settings["operation"])].title), axis=axis
+    )
     show_downloads(run, lambda: charts.time_against_size(run, axis, sizes, log, crossings=crossings), title)
 
 
 def _published() -> list[guards.Roof]:
     """Ceilings of Apple's chips, laid over the figures if wanted."""
     chips = st.multiselect(
-        "Published ceilings to lay over", list(guards.apple_chips()), key="chips", placeholder="none",
-        help="Memory bandwidth by the vendor, FLOP/s derived from cores and clock; sources in bench/reference.",
+        say("Published ceilings to lay over"), list(guards.apple_chips()), key="chips", placeholder="none",
+        help=say("Memory bandwidth by the vendor, FLOP/s derived from cores and clock; sources in bench/reference."),
     )  # fmt: skip
     return [guards.chip_roof(chip) for chip in chips]
 
 
 def _roofline(run: Run, roofs: list[guards.Roof]) -> None:
     if not any(m.believed and m.cost.flops for m in run.measurements):
-        st.info("This operation computes nothing, it only moves data: look at its rate in B/s.")
+        st.info(say("This operation computes nothing, it only moves data: look at its rate in B/s."))
         return
-    alt = "Floating-point operations a second against operations per byte, below the devices' ceilings."
+    alt = say("Floating-point operations a second against operations per byte, below the devices' ceilings.")
     st.plotly_chart(details.roofline(run, roofs), key="chart roofline", config=chart_config("roofline"), alt=alt)
-    st.caption(ROOFLINE)
+    st.caption(say(ROOFLINE))
 
 
 def _samples(run: Run, event: object) -> None:
     """The case whose point was clicked, or chosen from the list."""
-    names = {f"{axis_of(run)} = {count(m.case.size)} on {run.name(m.case.lane)}": m for m in run.measurements}
+    names = {
+        say("{what} on {lane}", what=f"{axis_of(run)} = {count(m.case.size)}", lane=run.name(m.case.lane)): m
+        for m in run.measurements
+    }
     points = event.selection.points if event else ()
     clicked = {point.get("x") for point in points}
     order = sorted(names, key=lambda name: names[name].case.size not in clicked)  # stable: the clicked one first
-    chosen = names[st.selectbox("Case", order, key=f"case {sorted(map(str, clicked))}")]
+    chosen = names[st.selectbox(say("Case"), order, key=f"case {sorted(map(str, clicked))}")]
     figure = details.samples_of(chosen, run.name(chosen.case.lane))
-    alt = "Every sample of the case in the order taken, and how they are distributed."
+    alt = say("Every sample of the case in the order taken, and how they are distributed.")
     st.plotly_chart(figure, key="chart samples", config=chart_config("samples"), alt=alt)
     mid = chosen.median_s
     st.caption(
-        f"{len(chosen.samples_s)} samples in {len(chosen.rounds)} rounds, {chosen.calls} calls each. Median "
-        f"{si(mid.value, 's')} ({si(mid.low, 's')} to {si(mid.high, 's')}, 95 %), the grey band. "
-        f"{chosen.disturbed} blocks were disturbed and measured again. {plain(chosen.status)}. {plain(chosen.reason)}"
+        say(
+            "{samples} samples in {rounds} rounds, {calls} calls each. Median "
+            "{median} ({low} to {high}, 95 %), the grey band. "
+            "{disturbed} blocks were disturbed and measured again. {status}.",
+            samples=len(chosen.samples_s),
+            rounds=len(chosen.rounds),
+            calls=chosen.calls,
+            median=si(mid.value, "s"),
+            low=si(mid.low, "s"),
+            high=si(mid.high, "s"),
+            disturbed=chosen.disturbed,
+            status=say(chosen.status),
+        )
+        + f" {plain(chosen.reason)}"
     )
 
 
@@ -152,35 +179,52 @@ def _figures(run: Run, found: dict[Lane, Portrait]) -> None:
             m = next((m for m in run.measurements if (m.case.size, m.case.lane) == (largest, lane)), None)
             if m and m.believed:
                 _figure(
-                    f"{name} at {axis_of(run)} = {count(largest)}", m.median_s, "s",
-                    "Median wall time of one call, with the device waited for.", run.speedup(m),
+                    say("{name} at {where}", name=name, where=f"{axis_of(run)} = {count(largest)}"), m.median_s, "s",
+                    say("Median wall time of one call, with the device waited for."), run.speedup(m),
                 )  # fmt: skip
             curve = portrait.curve
             if curve and curve.describes:
                 _figure(
-                    f"{name}: overhead", curve.t0, "s",
-                    "What every call takes however small, from a curve fitted to all sizes: the dispatch overhead.",
+                    say("{name}: overhead", name=name), curve.t0, "s",
+                    say(
+                    "What every call takes however small, from a curve fitted to all sizes: the dispatch "
+                    "overhead."),
                 )  # fmt: skip
                 _figure(
-                    f"{name}: bandwidth", curve.bandwidth, "B/s",
-                    "Bytes of numbers moved a second at large sizes, from the same curve.",
+                    say("{name}: bandwidth", name=name), curve.bandwidth, "B/s",
+                    say("Bytes of numbers moved a second at large sizes, from the same curve."),
                 )  # fmt: skip
 
 
 def _figure(name: str, estimate: Estimate, unit: str, meaning: str, speedup: Estimate | None = None) -> None:
-    low, high = si(estimate.low, unit), si(estimate.high, unit) if math.isfinite(estimate.high) else "no limit"
+    low, high = si(estimate.low, unit), si(estimate.high, unit) if math.isfinite(estimate.high) else say("no limit")
     st.metric(
-        name, si(estimate.value, unit), f"{significant(speedup.value)} times the CPU's speed" if speedup else None,
-        delta_arrow="off", delta_color="off", help=f"{meaning} 95 % interval: {low} to {high}.", border=True,
-    )  # fmt: skip
+        name,
+        si(estimate.value, unit),
+        say("{factor} times the CPU's speed", factor=significant(speedup.value)) if speedup else None,
+        delta_arrow="off",
+        delta_color="off",
+        help=f"{meaning} " + say("95 % interval: {low} to {high}.", low=low, high=high),
+        border=True,
+    )
 
 
 def log_axes() -> bool:
-    return st.segmented_control(
-        "Axes", ["log", "linear"], default="log", required=True, key="axes", label_visibility="collapsed",
-        persist_state="session", bind="query-params",
-        help="On logarithmic axes each step is a factor, so that small and large sizes can be read together.",
-    ) == "log"  # fmt: skip
+    return (
+        st.segmented_control(
+            say("Axes"),
+            ["log", "linear"],
+            format_func=say,
+            default="log",
+            required=True,
+            key="axes",
+            label_visibility="collapsed",
+            persist_state="session",
+            bind="query-params",
+            help=say("On logarithmic axes each step is a factor, so that small and large sizes can be read together."),
+        )
+        == "log"
+    )
 
 
 def axis_of(run: Run) -> str:
@@ -192,5 +236,9 @@ def sizes_of(run: Run) -> list[int]:
 
 
 def alt_text(run: Run) -> str:
-    title, devices = OPERATIONS[str(run.settings["operation"])].title, ", ".join(map(run.label, run.devices))
-    return f"{title}: median time per call against size on {devices}, with 95 % intervals. The table has the numbers."
+    title, devices = say(OPERATIONS[str(run.settings["operation"])].title), ", ".join(map(run.label, run.devices))
+    return say(
+        "{title}: median time per call against size on {devices}, with 95 % intervals. The table has the numbers.",
+        title=title,
+        devices=devices,
+    )

@@ -16,6 +16,7 @@ from bench.replay import published, readings
 from bench.results import Failure, Measurement, Run
 from bench.ui.plain import plain
 from bench.units import si, significant, size
+from bench.words import say
 
 MOST_NAMED = 3  # cases that failed for the same reason
 MEMORY = {
@@ -79,7 +80,14 @@ def published_table() -> None:
             row = rows.setdefault((network, device), {"model": NETWORKS[network].title, "device": device.upper()})
             row["training" if mode == "train" else "inference"] = value
     _table(list(rows.values()), RECAP, "the article's training and inference, as published")
-    st.caption(f"Published, not measured here: {story['source']}; {story['machine']}, PyTorch {story['torch']}.")
+    st.caption(
+        say(
+            "Published, not measured here: {source}; {machine}, PyTorch {torch}.",
+            source=story["source"],
+            machine=story["machine"],
+            torch=story["torch"],
+        )
+    )
 
 
 def replay_table(run: Run) -> None:
@@ -99,9 +107,15 @@ def failures(run: Run) -> None:
         by_reason.setdefault((failure.case.lane, failure.error), []).append(failure)
     for (lane, error), some in by_reason.items():
         names = [_called(run, failure) for failure in some]
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        more = say(" and {rest} more", rest=len(names) - MOST_NAMED) if len(names) > MOST_NAMED else ""
         st.warning(
-            f"{', '.join(names[:MOST_NAMED])}{more} on {run.name(lane)}: {plain(error)}", icon=":material/block:"
+            say(
+                "{names} on {lane}: {error}",
+                names=", ".join(names[:MOST_NAMED]) + more,
+                lane=run.name(lane),
+                error=plain(error),
+            ),
+            icon=":material/block:",
         )
 
 
@@ -154,10 +168,16 @@ def _table(rows: list[dict[str, object]], columns: dict[str, tuple[str, str]], a
     shown = {name: unit for name, (unit, _) in columns.items() if name in frame and frame[name].notna().any()}
     frame = frame.drop(columns=[name for name in columns if name in frame and name not in shown])
     numbers = frame.astype({name: float for name in shown})
-    style = numbers.style.format({name: partial(_text, unit=unit) for name, unit in shown.items()})
-    config = {name: st.column_config.NumberColumn(help=columns[name][1]) for name in shown}
+    said = numbers.rename(columns=say)
+    style = said.style.format({say(name): partial(_text, unit=unit) for name, unit in shown.items()})
+    config = {say(name): st.column_config.NumberColumn(help=say(columns[name][1])) for name in shown}
     st.dataframe(
-        style, hide_index=True, key=alt, placeholder="–", column_config=config, alt=f"Table of results: {alt}."
+        style,
+        hide_index=True,
+        key=alt,
+        placeholder="–",
+        column_config=config,
+        alt=say("Table of results: {alt}.", alt=say(alt)),
     )
 
 

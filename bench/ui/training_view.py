@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from bench import verdict
+from bench import training_verdict
 from bench.results import Run
 from bench.runner import Curve, Snapshot, curves_of
 from bench.ui import charts, tables
@@ -15,8 +15,9 @@ from bench.ui.downloads import chart_config, show_downloads
 from bench.ui.explore import show_any_axis
 from bench.ui.notices import about_doubts, about_run, headlines
 from bench.ui.plain import plain
+from bench.words import phrase, say
 
-HEADLINE = (
+HEADLINE = phrase(
     "**Training** and **inference** are wall-clock seconds with the device waited for, and contain loading "
     "(taking a batch from memory), copying it to the device, and computing. They do not contain warm-up, "
     "reading the loss, or the test. Where a step's time goes is measured apart, waiting after each phase, "
@@ -37,11 +38,13 @@ def _curves(run: Run, curves: Sequence[Curve]) -> None:
     left, right = st.columns(2)
     with left:
         figure = charts.loss_against_images(curves, run)
-        st.plotly_chart(figure, key="chart loss", config=chart_config("loss"), alt="Training loss against images seen.")
+        st.plotly_chart(
+            figure, key="chart loss", config=chart_config("loss"), alt=say("Training loss against images seen.")
+        )
     with right:
         figure = charts.time_against_epoch(curves, int(run.settings["images"]), run)
         st.plotly_chart(
-            figure, key="chart epochs", config=chart_config("time"), alt="Training time against epochs done."
+            figure, key="chart epochs", config=chart_config("time"), alt=say("Training time against epochs done.")
         )
     tables.failures(run)
 
@@ -49,27 +52,29 @@ def _curves(run: Run, curves: Sequence[Curve]) -> None:
 def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
     """Everything of a training that is over; a run read from a file has its curves in its measurements."""
     curves = curves or curves_of(run)
-    headlines(verdict.of_training(run))
-    for sentence in verdict.of_singles(run):
+    headlines(training_verdict.of_training(run))
+    for sentence in training_verdict.of_singles(run):
         st.markdown(plain(sentence))
     about_run(run)
     about_doubts(run)
     if run.measurements:
         tables.recap_table(run)
-        if st.toggle("Beside the article's figures", key="published", help="As published, of another machine."):
+        if st.toggle(
+            say("Beside the article's figures"), key="published", help=say("As published, of another machine.")
+        ):
             tables.published_table()
-        st.caption(HEADLINE)
+        st.caption(say(HEADLINE))
         st.caption(f"Images: {plain(run.settings['data'])}.")
-        if note := verdict.about_energy(run):
+        if note := training_verdict.about_energy(run):
             st.caption(plain(note))
     _curves(run, curves)
     if not run.measurements:
         return
-    st.subheader("Where a training step's time goes", anchor=False)
+    st.subheader(say("Where a training step's time goes"), anchor=False)
     figure = charts.phases_of_a_step(run)
     st.plotly_chart(
-        figure, key="chart phases", config=chart_config("phases"), alt="Phases of a training step, by device."
+        figure, key="chart phases", config=chart_config("phases"), alt=say("Phases of a training step, by device.")
     )
-    with st.expander("Any axis on x, any as lines", icon=":material/query_stats:"):
+    with st.expander(say("Any axis on x, any as lines"), icon=":material/query_stats:"):
         show_any_axis(run, "any")
-    show_downloads(run, partial(charts.loss_against_images, curves, run), "Training: loss against images seen")
+    show_downloads(run, partial(charts.loss_against_images, curves, run), say("Training: loss against images seen"))

@@ -20,9 +20,10 @@ from bench.ui.live import follow, show_end, start_or_stop
 from bench.ui.notices import about_devices
 from bench.ui.session import load_torch, runner
 from bench.units import duration
+from bench.words import phrase, say
 
 KIND = "replay"
-CLAIM = (
+CLAIM = phrase(
     "An article of December 2023 compared PyTorch on the CPU and on MPS of an {machine} and found a ConvNet to train "
     "**14 times as fast** on MPS, and a matrix-vector product up to 12 times. Its code is public, so that its "
     "method can be repeated anywhere. Press **Replay** to run both of its experiments on this machine, by its clocks "
@@ -35,19 +36,28 @@ def show() -> None:
     with st.sidebar:
         training = choose_training(snapshot, article=True)
         plan = training and planned(lambda: _plan(training))
-    st.title("The article, replayed")
-    st.markdown(CLAIM.format(machine=published()["machine"]))
+    st.title(say("The article, replayed"))
+    st.markdown(say(CLAIM, machine=published()["machine"]))
     load_torch()
     if plan is None or not snapshot.devices:
-        start_or_stop(snapshot, "Replay", None, KIND)
+        start_or_stop(snapshot, say("Replay"), None, KIND)
     else:
         missing = training.data == FASHION and not available()
         here = rates(snapshot)
         seconds = sweep_outlook(plan.sweep, here).seconds + 2 * training_outlook(training, here).seconds
-        blocked = "Download the images first, on the Training page, or choose others." if missing else ""
-        start_or_stop(snapshot, f"Replay · about {duration(seconds)}", partial(replay, plan), KIND, plan.cases, blocked)
+        blocked = say("Download the images first, on the Training page, or choose others.") if missing else ""
+        start_or_stop(
+            snapshot,
+            say("Replay · about {time}", time=duration(seconds)),
+            partial(replay, plan),
+            KIND,
+            plan.cases,
+            blocked,
+        )
         if missing and not snapshot.active:
-            st.warning(f"Fashion-MNIST is not on this machine yet. {blocked}", icon=":material/image:")
+            st.warning(
+                say("Fashion-MNIST is not on this machine yet. {blocked}", blocked=blocked), icon=":material/image:"
+            )
     about_devices(snapshot)
     if follow(snapshot, KIND, draw_replay):
         return
@@ -66,7 +76,15 @@ def _plan(training: TrainingPlan) -> ReplayPlan:
 
 def _claimed() -> None:
     """The published figures, dimmed and labelled, until there are some of this machine."""
-    st.subheader("What was published", anchor=False)
+    st.subheader(say("What was published"), anchor=False)
     figure = pictures.published_speedups()
-    st.plotly_chart(figure, key="chart published", config=chart_config("published"), alt="Published speed-ups of MPS.")
-    st.caption(f"Published, not measured here: {published()['source']}; {published()['machine']}.")
+    st.plotly_chart(
+        figure, key="chart published", config=chart_config("published"), alt=say("Published speed-ups of MPS.")
+    )
+    st.caption(
+        say(
+            "Published, not measured here: {source}; {machine}.",
+            source=published()["source"],
+            machine=published()["machine"],
+        )
+    )

@@ -13,30 +13,40 @@ from bench.ui.plain import plain
 from bench.ui.session import kept
 from bench.ui.views import show_run
 from bench.units import count
+from bench.words import phrase, say
 
 SHOWN = 500  # rows at once; searching finds the others
 OPEN, UNDO = "open", "history undo"  # a run in the address; ids of the runs deleted last
-NAMES = {"sweep": "Sweep", "aa": "Against itself", "training": "Training", "replay": "The article"}
-STATES = {"running": "running", "done": "", "stopped": "stopped", "broken": "broke off", "crashed": "crashed"}
+NAMES = {
+    "sweep": phrase("Sweep"),
+    "aa": phrase("Against itself"),
+    "training": phrase("Training"),
+    "replay": phrase("The article"),
+}
+STATES = {"running": "running", "done": "", "stopped": "stopped", "broken": phrase("broke off"), "crashed": "crashed"}
 
 
 def show() -> None:
-    st.title("History")
+    st.title(say("History"))
     store = kept().store
     if store is None:
-        st.info("Runs can't be kept on this machine now, so there is no history.", icon=":material/save:")
+        st.info(say("Runs can't be kept on this machine now, so there is no history."), icon=":material/save:")
         return
-    st.markdown("Every run is kept on this machine as it goes on. Select one to open it, two or more to compare them.")
+    st.markdown(
+        say("Every run is kept on this machine as it goes on. Select one to open it, two or more to compare them.")
+    )
     _files(store)
     search = st.text_input(
-        "Search", key="search", placeholder="matmul M1 2026-11", icon=":material/search:", bind="query-params",
-        help="Runs that have every one of these words in their name, note, date, chip, devices, operation or verdict.",
+        say("Search"), key="search", placeholder="matmul M1 2026-11", icon=":material/search:", bind="query-params",
+        help=say(
+                 "Runs that have every one of these words in their name, note, date, chip, devices, operation or "
+                 "verdict."),
     )  # fmt: skip
     heads = store.heads(search, limit=SHOWN)
     _undo(store)
     if not heads:
-        nothing = "There is no run yet: measure something, or add a file."
-        st.info("No run has all of these words." if search else nothing)
+        nothing = say("There is no run yet: measure something, or add a file.")
+        st.info(say("No run has all of these words.") if search else nothing)
         return
     chosen = _table(heads)
     _actions(store, chosen)
@@ -54,7 +64,7 @@ def _table(heads: list[Head]) -> list[Head]:
         {
             "when": pd.to_datetime([head.captured_at for head in heads], utc=True, errors="coerce"),
             "name": [head.name for head in heads],
-            "kind": [NAMES[head.kind] for head in heads],
+            "kind": [say(NAMES[head.kind]) for head in heads],
             "what": [head.what for head in heads],
             "devices": [head.devices for head in heads],
             "verdict": [head.summary for head in heads],
@@ -65,37 +75,51 @@ def _table(heads: list[Head]) -> list[Head]:
         }
     )
     picked = st.dataframe(
-        frame, hide_index=True, key="runs", on_select="rerun", selection_mode="multi-row", height="auto",
-        alt="Table of runs, the newest first.",
-        column_config={"when": st.column_config.DatetimeColumn("when (UTC)", format="YYYY-MM-DD HH:mm"),
-                       "verdict": st.column_config.TextColumn(width="large")},
-    )  # fmt: skip
-    more = f" The newest {SHOWN}; search for others." if len(heads) == SHOWN else ""
-    st.caption(f"{count(len(heads))} {'run' if len(heads) == 1 else 'runs'}.{more}")
+        frame.rename(columns=say),
+        hide_index=True,
+        key="runs",
+        on_select="rerun",
+        selection_mode="multi-row",
+        height="auto",
+        alt=say("Table of runs, the newest first."),
+        column_config={
+            say("when"): st.column_config.DatetimeColumn(say("when (UTC)"), format="YYYY-MM-DD HH:mm"),
+            say("verdict"): st.column_config.TextColumn(width="large"),
+        },
+    )
+    more = say(" The newest {most}; search for others.", most=SHOWN) if len(heads) == SHOWN else ""
+    number = count(len(heads))
+    st.caption(
+        (say("{number} run.", number=number) if len(heads) == 1 else say("{number} runs.", number=number)) + more
+    )
     return [heads[row] for row in picked.selection.rows if row < len(heads)]
 
 
 def _cases(head: Head) -> str:
-    state = STATES[head.state] or ("from a file" if head.origin == "file" else "")
-    failed = f", {head.failures} failed" if head.failures else ""
-    return f"{head.outcomes} of {head.planned}{failed}{f' ({state})' if state else ''}"
+    state = STATES[head.state] or (say("from a file") if head.origin == "file" else "")
+    failed = say(", {failures} failed", failures=head.failures) if head.failures else ""
+    return (
+        say("{outcomes} of {planned}", outcomes=head.outcomes, planned=head.planned)
+        + failed
+        + (f" ({say(state)})" if state else "")
+    )
 
 
 def _actions(store: Store, chosen: list[Head]) -> None:
     """What can be done with those selected."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if st.button("Compare", key="compare", icon=":material/compare_arrows:", disabled=len(chosen) < 2):
+        if st.button(say("Compare"), key="compare", icon=":material/compare_arrows:", disabled=len(chosen) < 2):
             st.session_state["compared"] = [head.id for head in chosen]
-            st.switch_page(st.Page(compare.show, title="Compare", url_path="compare"))
+            st.switch_page(st.Page(compare.show, title=say("Compare"), url_path="compare"))
         st.button(
-            "Delete", key="delete", icon=":material/delete:", disabled=not chosen, on_click=_delete,
-            args=(store, [head.id for head in chosen]), help="Can be undone until you leave this page.",
+            say("Delete"), key="delete", icon=":material/delete:", disabled=not chosen, on_click=_delete,
+            args=(store, [head.id for head in chosen]), help=say("Can be undone until you leave this page."),
         )  # fmt: skip
     if len(chosen) == 1:
         head = chosen[0]
         name, note = st.columns((1, 2))
-        name.text_input("Name", head.name, key=f"name {head.id}", on_change=_rename, args=(store, head.id))
-        note.text_input("Note", head.note, key=f"note {head.id}", on_change=_annotate, args=(store, head.id))
+        name.text_input(say("Name"), head.name, key=f"name {head.id}", on_change=_rename, args=(store, head.id))
+        note.text_input(say("Note"), head.note, key=f"note {head.id}", on_change=_annotate, args=(store, head.id))
 
 
 def _open(store: Store, run_id: str) -> None:
@@ -108,22 +132,22 @@ def _open(store: Store, run_id: str) -> None:
     if run.outcomes:
         show_run(run)
     else:
-        st.info("Nothing of this run was finished.")
+        st.info(say("Nothing of this run was finished."))
 
 
 def _files(store: Store) -> None:
     """Run files of other machines, dropped anywhere on the field."""
-    with st.expander("Add runs from files", icon=":material/upload_file:"):
+    with st.expander(say("Add runs from files"), icon=":material/upload_file:"):
         uploads = st.file_uploader(
-            "Run files (JSON)", type="json", accept_multiple_files=True, key="files",
-            help="Files that this program wrote, on this machine or another: Run (JSON) below each result.",
+            say("Run files (JSON)"), type="json", accept_multiple_files=True, key="files",
+            help=say("Files that this program wrote, on this machine or another: Run (JSON) below each result."),
         )  # fmt: skip
         taken: set[str] = st.session_state.setdefault("files taken", set())
         runs, complaints = read_files((one.name, one.getvalue()) for one in uploads if one.file_id not in taken)
         taken.update(one.file_id for one in uploads)
         for name, run in runs:
             store.add_file(run, name.removesuffix(".json"), summary(run))
-            st.success(f"{plain(name)} is added.", icon=":material/check:")
+            st.success(say("{name} is added.", name=plain(name)), icon=":material/check:")
         for complaint in complaints:
             st.error(plain(complaint), icon=":material/error:")
 
@@ -131,8 +155,8 @@ def _files(store: Store) -> None:
 def _undo(store: Store) -> None:
     if deleted := st.session_state.get(UNDO):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{len(deleted)} deleted.", width="content")
-            st.button("Undo", key="undo", icon=":material/undo:", on_click=_restore, args=(store, deleted))
+            st.markdown(say("{number} deleted.", number=len(deleted)), width="content")
+            st.button(say("Undo"), key="undo", icon=":material/undo:", on_click=_restore, args=(store, deleted))
 
 
 def _delete(store: Store, run_ids: list[str]) -> None:

@@ -13,6 +13,7 @@ from bench.ui.live import follow, show_end, start_or_stop
 from bench.ui.plain import plain
 from bench.ui.session import kept, load_torch, runner
 from bench.units import size
+from bench.words import say
 
 KIND = "checks"
 MARKS = {
@@ -22,8 +23,8 @@ MARKS = {
 
 
 def show() -> None:
-    st.title("This machine")
-    st.markdown("What the benchmark found here. The same list comes from `python -m bench doctor`.")
+    st.title(say("This machine"))
+    st.markdown(say("What the benchmark found here. The same list comes from `python -m bench doctor`."))
     load_torch()
     snapshot = runner().snapshot
     if not snapshot.devices:
@@ -33,21 +34,31 @@ def show() -> None:
         _line(finding.name, good, f"{finding.text} {finding.mend}")
     _checks(snapshot)
     store = kept().store
-    runs = f" Runs: {store.path}, {size(store.size_bytes())}." if store else ""
-    st.caption(f"Everything this program writes lies in {bench_home()}; set {VARIABLE} to change that.{runs}")
+    runs = say(" Runs: {path}, {size}.", path=store.path, size=size(store.size_bytes())) if store else ""
+    st.caption(
+        say(
+            "Everything this program writes lies in {folder}; set {variable} to change that.",
+            folder=bench_home(),
+            variable=VARIABLE,
+        )
+        + runs
+    )
 
 
 def _checks(snapshot: Snapshot) -> None:
     """What only the accelerator can settle, tried on demand; the findings can be sent."""
-    st.subheader("Does the accelerator keep its word?", anchor=False)
+    st.subheader(say("Does the accelerator keep its word?"), anchor=False)
     st.markdown(
-        "About a minute: does waiting wait, do the clocks agree, is memory given back, are results right that have "
-        "been wrong on some device before, what does idling cost, can two threads share it, does this page disturb it?"
+        say(
+            "About a minute: does waiting wait, do the clocks agree, is memory given back, are results right that "
+            "have been wrong on some device before, what does idling cost, can two threads share it, does this "
+            "page disturb it?"
+        )
     )
     if {device.name for device in snapshot.usable} == {REFERENCE}:
-        st.caption("There is no accelerator here to try.")
+        st.caption(say("There is no accelerator here to try."))
         return
-    start_or_stop(snapshot, "Try the accelerator", check_here, KIND)
+    start_or_stop(snapshot, say("Try the accelerator"), check_here, KIND)
     if follow(snapshot, KIND, lambda now: None):
         return
     last = runner().last(KIND)
@@ -59,7 +70,7 @@ def _checks(snapshot: Snapshot) -> None:
         _line(f"{labels[verdict.device]}: {verdict.name}", verdict.good, plain(verdict.text))
     if last.told:
         st.download_button(
-            "What was found, to send (JSON)", lambda: to_send(last.told[0]), "checks.json", "application/json",
+            say("What was found, to send (JSON)"), lambda: to_send(last.told[0]), "checks.json", "application/json",
             on_click="ignore", key="take checks", icon=":material/download:",
         )  # fmt: skip
 

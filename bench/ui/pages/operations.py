@@ -23,6 +23,7 @@ from bench.ui.questions import ask, asked
 from bench.ui.session import load_torch, runner
 from bench.ui.sweep_view import alt_text, axis_of, log_axes, show_sweep, sizes_of
 from bench.units import duration, size
+from bench.words import say
 
 KIND = "sweep"
 
@@ -31,10 +32,12 @@ def show() -> None:
     snapshot = runner().snapshot
     with st.sidebar:
         plan = choose_sweep(snapshot)
-    st.title("CPU or GPU, and from which size?")
+    st.title(say("CPU or GPU, and from which size?"))
     st.markdown(
-        "Times one PyTorch operation on your CPU and your GPU over growing sizes, waits for the device "
-        "before it stops the clock, and says from which size the GPU pays."
+        say(
+            "Times one PyTorch operation on your CPU and your GPU over growing sizes, waits for the device "
+            "before it stops the clock, and says from which size the GPU pays."
+        )
     )
     load_torch()
     _button(plan, snapshot)
@@ -45,8 +48,10 @@ def show() -> None:
     last = runner().last(KIND)
     if last is None:
         st.info(
-            "Press **Run**. The curves grow while it measures; nothing leaves this machine. What a finished run "
-            "looks like is on the page **Recorded runs**.",
+            say(
+                "Press **Run**. The curves grow while it measures; nothing leaves this machine. What a finished run "
+                "looks like is on the page **Recorded runs**."
+            ),
             icon=":material/info:",
         )
     else:
@@ -58,18 +63,18 @@ def show() -> None:
 
 def _button(plan: SweepPlan | None, snapshot: Snapshot) -> None:
     if plan is None or not snapshot.devices:
-        start_or_stop(snapshot, "Run", None, KIND)
+        start_or_stop(snapshot, say("Run"), None, KIND)
         return
     outlook = sweep_outlook(plan, rates(snapshot))
     left = [case for case in plan.cases if case.size not in outlook.left_out]
-    label = f"Run · {len(left)} cases · about {duration(outlook.seconds)}"
+    label = say("Run · {cases} cases · about {time}", cases=len(left), time=duration(outlook.seconds))
     job = partial(measure, plan)
     if left and not snapshot.active and asked(OPERATIONS_PAGE):
         begin(job, KIND, plan.cases)
         st.rerun()
-    start_or_stop(snapshot, label, job, KIND, plan.cases, "" if left else "Nothing of this fits into memory.")
+    start_or_stop(snapshot, label, job, KIND, plan.cases, "" if left else say("Nothing of this fits into memory."))
     if not snapshot.active:
-        st.caption(f"Needs about {size(outlook.memory_bytes)} of memory. {describe(outlook)}")
+        st.caption(say("Needs about {memory} of memory.", memory=size(outlook.memory_bytes)) + f" {describe(outlook)}")
 
 
 def _band(run: Run) -> float:
@@ -88,9 +93,9 @@ def _draw(snapshot: Snapshot) -> None:
     figure = charts.time_against_size(run, axis_of(run), sizes_of(run), log_axes(), current)
     st.plotly_chart(figure, key="chart time", config=chart_config("time"), alt=alt_text(run))
     if current and current[1]:
-        st.caption(f"{len(current[1])} samples of the case being measured")
+        st.caption(say("{number} samples of the case being measured", number=len(current[1])))
         strip = charts.sample_strip(current[1], current[0].device)
         st.plotly_chart(
-            strip, key="chart strip", config={"displayModeBar": False}, alt="Samples of the case being measured."
+            strip, key="chart strip", config={"displayModeBar": False}, alt=say("Samples of the case being measured.")
         )
     tables.failures(run)

@@ -11,21 +11,30 @@ from bench.ui.charts import provenance
 from bench.ui.plain import plain
 from bench.ui.session import kept
 from bench.ui.views import show_run
+from bench.words import say
 
 
 def show() -> None:
-    st.title("Explore a recorded run")
-    name = st.selectbox("Run", list(TITLES), format_func=TITLES.get, key="recorded", bind="query-params")
+    st.title(say("Explore a recorded run"))
+    name = st.selectbox(
+        say("Run"), list(TITLES), format_func=lambda name: say(TITLES[name]), key="recorded", bind="query-params"
+    )
     run = _load(name)
-    hardware = " and ".join(dict.fromkeys(run.environment.devices.values()))
+    hardware = say(" and ").join(dict.fromkeys(run.environment.devices.values()))
     st.info(
-        f"**Recorded elsewhere, not measured on this machine**: {plain(hardware)}. {plain(provenance(run))}.",
+        say(
+            "**Recorded elsewhere, not measured on this machine**: {hardware}. {provenance}.",
+            hardware=plain(hardware),
+            provenance=plain(provenance(run)),
+        ),
         icon=":material/inventory_2:",
     )
     store = kept().store
-    if store and st.button("Add to my history", icon=":material/history:", help="To compare it with runs of yours."):
+    if store and st.button(
+        say("Add to my history"), icon=":material/history:", help=say("To compare it with runs of yours.")
+    ):
         store.add_file(run, TITLES[name], summary(run))
-        st.toast("Added; it is on the History page.", icon=":material/check:")
+        st.toast(say("Added; it is on the History page."), icon=":material/check:")
     show_run(run)
 
 

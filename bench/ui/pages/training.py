@@ -20,6 +20,7 @@ from bench.ui.questions import ask, asked
 from bench.ui.session import load_torch, runner
 from bench.ui.training_view import draw_training, show_training
 from bench.units import duration, size
+from bench.words import say
 
 KIND, DOWNLOAD = "training", "download"
 
@@ -28,10 +29,12 @@ def show() -> None:
     snapshot = runner().snapshot
     with st.sidebar:
         plan = choose_training(snapshot)
-    st.title("Training on CPU or GPU?")
+    st.title(say("Training on CPU or GPU?"))
     st.markdown(
-        "Trains small networks on each device from the same weights, on the same batches in the same order. "
-        "The loss curves should lie on each other: that is the sign that every device does the same work."
+        say(
+            "Trains small networks on each device from the same weights, on the same batches in the same order. "
+            "The loss curves should lie on each other: that is the sign that every device does the same work."
+        )
     )
     load_torch()
     _button(plan, snapshot)
@@ -43,7 +46,9 @@ def show() -> None:
     if download is snapshot or (download and snapshot.kind == DOWNLOAD):
         show_end(download)
     if last is None:
-        st.info("Press **Run**. One epoch of both networks takes from seconds to a minute.", icon=":material/info:")
+        st.info(
+            say("Press **Run**. One epoch of both networks takes from seconds to a minute."), icon=":material/info:"
+        )
         return
     show_end(last)
     if last.run and last.run.outcomes:
@@ -52,25 +57,36 @@ def show() -> None:
 
 def _button(plan: TrainingPlan | None, snapshot: Snapshot) -> None:
     if plan is None or not snapshot.devices:
-        start_or_stop(snapshot, "Run", None, KIND)
+        start_or_stop(snapshot, say("Run"), None, KIND)
         return
     missing = plan.data == FASHION and not available()
     outlook = training_outlook(plan, rates(snapshot))
     trainings = sum(case.workload.endswith("/train") for case in plan.cases)
-    label = f"Run · {trainings} training{'s' if trainings > 1 else ''} · about {duration(outlook.seconds)}"
+    time = duration(outlook.seconds)
+    label = (
+        say("Run · 1 training · about {time}", time=time)
+        if trainings == 1
+        else say("Run · {trainings} trainings · about {time}", trainings=trainings, time=time)
+    )
     job = partial(train, plan)
     if not missing and not snapshot.active and asked(TRAINING_PAGE):
         begin(job, KIND, plan.cases)
         st.rerun()
-    start_or_stop(snapshot, label, job, KIND, plan.cases, "Download the images first." if missing else "")
+    start_or_stop(snapshot, label, job, KIND, plan.cases, say("Download the images first.") if missing else "")
     if snapshot.active:
         return
-    st.caption(f"Needs about {size(outlook.memory_bytes)} of memory.")
+    st.caption(say("Needs about {memory} of memory.", memory=size(outlook.memory_bytes)))
     if missing:
         st.warning(
-            "Fashion-MNIST is not on this machine yet. Download it (31 MB), or choose other images in the sidebar.",
+            say(
+                "Fashion-MNIST is not on this machine yet. Download it (31 MB), or choose other images in the sidebar."
+            ),
             icon=":material/image:",
         )
         st.button(
-            "Download Fashion-MNIST", icon=":material/download:", key="fetch", on_click=begin, args=(fetch, DOWNLOAD)
+            say("Download Fashion-MNIST"),
+            icon=":material/download:",
+            key="fetch",
+            on_click=begin,
+            args=(fetch, DOWNLOAD),
         )

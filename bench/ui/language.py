@@ -1,0 +1,42 @@
+"""The language of the page: chosen at its foot or by the address, else the browser's own."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from bench import words
+
+KEY = "lang"
+SAID = (  # choices whose options are said in a language: the browser sends their labels
+    "op", "sizes", "spacing", "effort", "range", "data", "compiled", "axes", "recorded",
+)  # fmt: skip
+
+
+def choose_language() -> None:
+    """The choice, and everything drawn from now on speaks it."""
+    words.listen(_chosen)
+    st.segmented_control(
+        "Language · Bahasa", list(words.LANGUAGES), format_func=words.LANGUAGES.get,
+        default=_of_browser(), required=True, key=KEY,
+        on_change=_say_again, label_visibility="collapsed", persist_state="session", bind="query-params",
+    )  # fmt: skip
+
+
+def _say_again() -> None:
+    """What was chosen stays chosen under its new label: still read by the old ones here, written by the new."""
+    for key in SAID:
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
+
+
+def _chosen() -> str:
+    """Of the visitor for whom this thread draws; English for a thread that draws for nobody."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return words.ENGLISH
+    return st.session_state.get(KEY) or words.ENGLISH
+
+
+def _of_browser() -> str:
+    language = (st.context.locale or "").partition("-")[0]
+    return language if language in words.LANGUAGES else words.ENGLISH

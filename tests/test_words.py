@@ -1,0 +1,102 @@
+"""Indonesian beside English: no text is missing, none is left over, and numbers follow."""
+
+import re
+import string
+
+import pytest
+from babel.messages.pofile import read_po
+from fakes import sweep
+from test_history import POINTS, at
+from texts import texts
+
+from bench import units, words
+from bench.recorded import TITLES
+from bench.stats import Estimate
+from bench.store import open_store
+
+ENGLISH_WORDS = re.compile(r"\b(the|of|and|with|is|are|was|by|to|from|not|this|which|each|size|time|speed-up)\b")
+KEPT = (":material/warning:", "Diterbitkan, tidak diukur")  # begins what a run keeps, and what quotes its source
+OTHERS = [name for name in words.LANGUAGES if name != words.ENGLISH]
+
+
+@pytest.fixture
+def indonesian():
+    words.listen(lambda: "id")
+    yield
+    words.listen(lambda: words.ENGLISH)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_text_is_translated_and_none_is_left_over(language):
+    catalog = words.catalog(language)
+    assert sorted(text for text in texts() if not catalog.get(text)) == []
+    assert sorted(set(catalog) - texts()) == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_translations_fill_in_the_same_names_and_keep_blanks_at_the_ends(language):
+    for text, told in words.catalog(language).items():
+        assert names(text) == names(told), text
+        assert (text[:1].isspace(), text[-1:].isspace()) == (told[:1].isspace(), told[-1:].isspace()), text
+        assert text.count("**") == told.count("**") and text.count("`") == told.count("`"), text
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_entry_is_doubtful(language):
+    with (words.FOLDER / f"{language}.po").open("rb") as file:
+        assert not [message.id for message in read_po(file) if message.id and message.fuzzy]
+
+
+def names(text):
+    """Of the places to fill in, with their formats."""
+    return sorted((name, form) for _, name, form, _ in string.Formatter().parse(text) if name is not None)
+
+
+def test_numbers_and_units_follow_the_language(indonesian):
+    assert units.si(1.234e-3, "s") == "1,23 ms" and units.count(16384) == "16.384"
+    assert units.times(Estimate(3.9, 3.7, 4.1)) == "3,90 kali (3,70 sampai 4,10)"
+    assert units.significant(1234567) == "1.230.000"
+
+
+def test_a_command_speaks_english():
+    assert units.si(1.234e-3, "s") == "1.23 ms" and words.say("Stop") == "Stop"
+
+
+def test_a_text_without_translation_stays_as_it_is(indonesian):
+    assert words.say("nothing like {this}", this=1) == "nothing like 1"
+
+
+def said(app):
+    """Whatever a page shows, but for what comes from the run and the machine."""
+    for kind in ("title", "header", "subheader", "markdown", "caption", "info", "warning", "error", "success"):
+        yield from (element.value for element in app.get(kind))
+    for kind in ("button", "selectbox", "multiselect", "number_input", "text_input", "select_slider", "button_group",
+                 "toggle", "metric", "tab", "expander"):  # fmt: skip
+        for element in app.get(kind):
+            yield from filter(None, (element.label, getattr(element, "help", "")))
+    for frame in app.dataframe:
+        yield from map(str, frame.value.columns)
+
+
+def english(app):
+    return [text for text in said(app) if ENGLISH_WORDS.search(text) and not text.startswith(KEPT)]
+
+
+@pytest.mark.parametrize("path", ["operations", "training", "article", "history", "compare"])
+def test_a_page_in_indonesian_says_nothing_in_english(indonesian, home, path):
+    """What is drawn is the test: a text that was never marked shows here."""
+    assert not english(at(path))
+
+
+@pytest.mark.parametrize("title", TITLES.values())
+def test_a_run_in_indonesian_says_nothing_in_english(indonesian, home, title):
+    app = at("recorded", {"recorded": words.say(title)})
+    assert app.selectbox(key="recorded").value in TITLES and TITLES[app.selectbox(key="recorded").value] == title
+    assert not english(app)
+
+
+def test_runs_kept_and_compared_in_indonesian_say_nothing_in_english(indonesian, home):
+    home.mkdir()
+    store = open_store(home / "runs.db")
+    ids = [store.add_file(sweep(POINTS), name) for name in ("satu", "dua")]
+    assert not english(at("history")) and not english(at("compare", compared=ids))

@@ -1,0 +1,54 @@
+"""Every text that the page can say, as it stands in the code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import compare, models, ops, presets, recorded, registry, results  # noqa: F401
+from bench.cases import EFFORTS
+from bench.ui import controls, details, explore, report, tables
+
+ROOT = Path(__file__).resolve().parent.parent
+MARKS = ("say", "phrase")
+STATUSES = ("converged", "noisy", "timed out", "failed", "wrong", "unverified", "impossible")
+HEADS = (  # of tables that are made where they are shown
+    "model", "device", "batch", "size", "case", "status", "note", "samples", "fastest process", "slowest",
+    "between processes", "within one", "first run", "this run", "what", "when", "name", "kind", "devices", "verdict",
+    "cases", "chip",
+)  # fmt: skip
+TABS = ("Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Any axis", "Table")
+OPTIONS = ("log", "linear", "geometric", "even")
+STAGES = ("getting ready", "loading the images", "warming up", "inference", "by the article's clock")
+FILES = ("Table (CSV)", "Run (JSON)", "Report (HTML)", "Chart (HTML)")
+
+
+def texts() -> set[str]:
+    """Those marked in the code, and those that come out of tables."""
+    return {text for text in (*_marked(), *_named()) if text}
+
+
+def _marked() -> Iterator[str]:
+    for path in (ROOT / "app.py", *(ROOT / "bench").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MARKS:
+                text = node.args[0]
+                if isinstance(text, ast.Constant):
+                    yield text.value
+                elif isinstance(text, ast.JoinedStr):
+                    raise AssertionError(f"{path}:{node.lineno}: an f-string can't be looked up in a catalog")
+
+
+def _named() -> Iterator[str]:
+    for operation in registry.OPERATIONS.values():
+        yield from (operation.title, operation.formula)
+    for table in (tables.SWEEP, tables.RECAP, tables.REPLAY):
+        for head, (_, meaning) in table.items():
+            yield from (head, meaning)
+    yield from (preset.question for preset in presets.PRESETS)
+    yield from (*explore.AXES, *explore.QUANTITIES, *EFFORTS, *registry.OFF_ON, *recorded.TITLES.values())
+    yield from (name for name, _, _ in details.CLOCKS)
+    yield from (head for head, _ in report.COLUMNS.values())
+    yield from (*compare.COLUMNS, compare.FASTER, compare.SLOWER, compare.EQUAL, compare.UNDECIDED)
+    yield from (*controls.DATA.values(), *HEADS, *STATUSES, *TABS, *OPTIONS, *STAGES, *FILES)
