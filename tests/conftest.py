@@ -20,3 +20,25 @@ def home(tmp_path, monkeypatch):
     session.runner.clear()
     session.kept.clear()
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _singles_are_short():
+    """Single images are tried for a second in each training; that many tests train would take minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bench.contest.SINGLES_S", 0.1)
+        yield
+
+
+@pytest.fixture
+def few_test_images(monkeypatch):
+    """500 of the synthetic set's 10 000: a large network on a processor without bfloat16 takes minutes for all."""
+    from bench import datasets
+
+    made = datasets._synthetic
+
+    def shortened():
+        name, label, (train_x, train_y, test_x, test_y) = made()
+        return name, label, [train_x, train_y, test_x[:500], test_y[:500]]
+
+    monkeypatch.setattr(datasets, "_synthetic", shortened)

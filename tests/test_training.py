@@ -218,9 +218,9 @@ def test_data_that_cannot_be_had_is_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("network", [name for name in NETWORKS if name not in PLAN.networks])
-def test_the_other_networks_train_and_are_verified_too(network):
+def test_the_other_networks_train_and_are_verified_too(network, few_test_images):
     watcher = Watcher(FOUND)
-    plan = TrainingPlan((network,), tuple(FOUND), batches=(32,), images=128, data="synthetic")
+    plan = TrainingPlan((network,), tuple(FOUND), batches=(16,), images=64, data="synthetic")
     train(plan, watcher)
     assert not watcher.run.failures and len(watcher.run.measurements) == 2 * len(FOUND)
     assert all(m.believed and m.check.verdict == "right" for m in watcher.run.measurements), watcher.run.measurements

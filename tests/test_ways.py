@@ -66,9 +66,9 @@ def test_a_sweep_measures_and_verifies_every_way():
     assert exact["autocast-bfloat16"] > 100 * exact["float32"], "products were computed in eight bits"
 
 
-def test_training_measures_every_way_every_batch_size_and_single_images():
+def test_training_measures_every_way_every_batch_size_and_single_images(few_test_images):
     watcher = Watcher(FOUND)
-    plan = TrainingPlan(("convnet",), ("cpu",), batches=(32, 64), images=128, data="synthetic", one_by_one=True,
+    plan = TrainingPlan(("convnet",), ("cpu",), batches=(16, 32), images=64, data="synthetic", one_by_one=True,
                         dtypes=("float32", "autocast-bfloat16"), threads=(2,),
                         layouts=("contiguous", "channels_last"))  # fmt: skip
     train(plan, watcher)
