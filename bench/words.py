@@ -7,7 +7,9 @@ reports read the same anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +17,9 @@ ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "id": "Bahasa Indonesia"}
 THIN = "\u202f"  # narrow no-break space, between groups of three digits
 FOLDER = Path(__file__).parent / "translations"
+
+
+_speaking: ContextVar[str] = ContextVar("speaking", default="")
 
 
 class _Reader:
@@ -30,7 +35,17 @@ def listen(ask: Callable[[], str]) -> None:
 
 def language() -> str:
     """The reader's, one of LANGUAGES."""
-    return _Reader.language()
+    return _speaking.get() or _Reader.language()
+
+
+@contextmanager
+def speaking(name: str) -> Iterator[None]:
+    """In this language whoever reads: for a file that is made later, in a thread that draws for nobody."""
+    before = _speaking.set(name)
+    try:
+        yield
+    finally:
+        _speaking.reset(before)
 
 
 def say(text: str, **values: object) -> str:

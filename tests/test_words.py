@@ -10,9 +10,11 @@ from test_history import POINTS, at
 from texts import texts
 
 from bench import units, words
+from bench.export import to_csv, to_json
 from bench.recorded import TITLES
 from bench.stats import Estimate
 from bench.store import open_store
+from bench.ui.report import report
 
 ENGLISH_WORDS = re.compile(r"\b(the|of|and|with|is|are|was|by|to|from|not|this|which|each|size|time|speed-up)\b")
 KEPT = (":material/warning:", "Diterbitkan, tidak diukur")  # begins what a run keeps, and what quotes its source
@@ -60,6 +62,15 @@ def test_numbers_and_units_follow_the_language(indonesian):
 
 def test_a_command_speaks_english():
     assert units.si(1.234e-3, "s") == "1.23 ms" and words.say("Stop") == "Stop"
+
+
+def test_files_of_numbers_are_the_same_in_any_language_and_a_report_speaks_the_readers(indonesian):
+    run = sweep(POINTS)
+    here = to_csv(run), to_json(run)
+    assert "Setiap kasus" in report(run)
+    with words.speaking(words.ENGLISH):
+        assert here == (to_csv(run), to_json(run))
+        assert "Every case" in report(run)
 
 
 def test_a_text_without_translation_stays_as_it_is(indonesian):

@@ -12,7 +12,7 @@ from bench.export import to_csv, to_json
 from bench.results import Run
 from bench.ui.charts import provenance
 from bench.ui.report import report
-from bench.words import say
+from bench.words import language, say, speaking
 
 UNNEEDED = ["select2d", "lasso2d", "autoScale2d", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d"]  # the mouse does them
 CAMERA = {"displaylogo": False, "displayModeBar": True, "modeBarButtonsToRemove": UNNEEDED}
@@ -51,4 +51,10 @@ def chart_page(figure: go.Figure, title: str, run: Run) -> str:
 
 
 def _button(label: str, make: Callable[[], bytes | str], name: str, mime: str) -> None:
-    st.download_button(say(label), make, name, mime, on_click="ignore", key=f"take {label}", icon=":material/download:")
+    reader = language()
+
+    def made() -> bytes | str:
+        with speaking(reader):
+            return make()
+
+    st.download_button(say(label), made, name, mime, on_click="ignore", key=f"take {label}", icon=":material/download:")

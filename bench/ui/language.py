@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -11,6 +13,7 @@ KEY = "lang"
 SAID = (  # choices whose options are said in a language: the browser sends their labels
     "op", "sizes", "spacing", "effort", "range", "data", "compiled", "axes", "recorded",
 )  # fmt: skip
+_heard = threading.local()  # each number of a table asks; session state would cost more than the table
 
 
 def choose_language() -> None:
@@ -21,6 +24,7 @@ def choose_language() -> None:
         default=_of_browser(), required=True, key=KEY,
         on_change=_say_again, label_visibility="collapsed", persist_state="session", bind="query-params",
     )  # fmt: skip
+    _heard.context = None
 
 
 def _say_again() -> None:
@@ -32,9 +36,12 @@ def _say_again() -> None:
 
 def _chosen() -> str:
     """Of the visitor for whom this thread draws; English for a thread that draws for nobody."""
-    if get_script_run_ctx(suppress_warning=True) is None:
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
         return words.ENGLISH
-    return st.session_state.get(KEY) or words.ENGLISH
+    if getattr(_heard, "context", None) is not context:
+        _heard.context, _heard.language = context, st.session_state.get(KEY) or words.ENGLISH
+    return _heard.language
 
 
 def _of_browser() -> str:

@@ -125,7 +125,7 @@ def _called(run: Run, failure: Failure) -> str:
 
 
 def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str, object]:
-    row = {axis: outcome.case.size, "device": run.name(outcome.case.lane), "status": outcome.status}
+    row = {axis: outcome.case.size, "device": run.name(outcome.case.lane), "status": say(outcome.status)}
     if isinstance(outcome, Failure):
         return row | {"note": outcome.error}
     mid, speedup = outcome.median_s, run.speedup(outcome)
@@ -154,7 +154,7 @@ def _recap_row(run: Run, train: Measurement) -> dict[str, object]:
         "inference speed-up": infer_speedup and infer_speedup.value, "train loss": train.learning.train_loss,
         "test accuracy": train.learning.test_accuracy, "one image": single and single.median_s.value,
         "energy": sum(energy) / len(energy) if energy else None, **_memory(train), "first step": train.first_call_s,
-        "status": train.status,
+        "status": say(train.status),
     }  # fmt: skip
 
 

@@ -23,7 +23,13 @@ NAMES = {
     "training": phrase("Training"),
     "replay": phrase("The article"),
 }
-STATES = {"running": "running", "done": "", "stopped": "stopped", "broken": phrase("broke off"), "crashed": "crashed"}
+STATES = {
+    "running": phrase("running"),
+    "done": "",
+    "stopped": phrase("stopped"),
+    "broken": phrase("broke off"),
+    "crashed": phrase("crashed"),
+}
 
 
 def show() -> None:
