@@ -108,3 +108,14 @@ def test_the_top_level_holds_what_belongs_there():
     listed = subprocess.run(["git", "ls-tree", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     found = {name for name in listed.stdout.split() if not name.startswith(".")}
     assert found <= wanted
+
+
+def test_a_heading_needs_nothing_large():
+    """It is drawn before the page's parts are imported: the first visit would wait for them otherwise."""
+    code = (
+        "import sys, streamlit, streamlit.runtime.scriptrunner; its = set(sys.modules);"
+        "import bench.ui.entry, bench.ui.language;"
+        "print(*{'torch', 'pandas', 'plotly', 'scipy', 'numpy', 'bench.results'} & (set(sys.modules) - its))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

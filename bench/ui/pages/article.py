@@ -36,7 +36,6 @@ def show() -> None:
     with st.sidebar:
         training = choose_training(snapshot, article=True)
         plan = training and planned(lambda: _plan(training))
-    st.title(say("The article, replayed"))
     st.markdown(say(CLAIM, machine=published()["machine"]))
     load_torch()
     if plan is None or not snapshot.devices:

@@ -25,7 +25,6 @@ EXPLAINED = phrase(
 
 
 def show() -> None:
-    st.title(say("Compare"))
     store = kept().store
     if store is None:
         st.info(say("Runs can't be kept on this machine now, so there is nothing to compare."), icon=":material/save:")

@@ -33,7 +33,6 @@ STATES = {
 
 
 def show() -> None:
-    st.title(say("History"))
     store = kept().store
     if store is None:
         st.info(say("Runs can't be kept on this machine now, so there is no history."), icon=":material/save:")

@@ -23,7 +23,6 @@ MARKS = {
 
 
 def show() -> None:
-    st.title(say("This machine"))
     st.markdown(say("What the benchmark found here. The same list comes from `python -m bench doctor`."))
     load_torch()
     snapshot = runner().snapshot

@@ -32,7 +32,6 @@ def show() -> None:
     snapshot = runner().snapshot
     with st.sidebar:
         plan = choose_sweep(snapshot)
-    st.title(say("CPU or GPU, and from which size?"))
     st.markdown(
         say(
             "Times one PyTorch operation on your CPU and your GPU over growing sizes, waits for the device "

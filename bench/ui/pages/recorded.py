@@ -15,7 +15,6 @@ from bench.words import say
 
 
 def show() -> None:
-    st.title(say("Explore a recorded run"))
     name = st.selectbox(
         say("Run"), list(TITLES), format_func=lambda name: say(TITLES[name]), key="recorded", bind="query-params"
     )

@@ -29,7 +29,6 @@ def show() -> None:
     snapshot = runner().snapshot
     with st.sidebar:
         plan = choose_training(snapshot)
-    st.title(say("Training on CPU or GPU?"))
     st.markdown(
         say(
             "Trains small networks on each device from the same weights, on the same batches in the same order. "
