@@ -96,12 +96,19 @@ def test_everything_written_lies_in_the_home_folder(tmp_path, home):
     assert sorted(p.name for p in tmp_path.iterdir()) == [home.name]
 
 
+def _hear_ctrl_c():
+    """Tests that a script started in the background inherit a Ctrl-C that is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
 def test_ctrl_c_keeps_finished_cases_and_ends_soon(tmp_path):
     out = tmp_path / "run.json"
     command = [sys.executable, "-m", "bench", "sweep", "--sizes", ",".join(map(str, range(100, 4000, 100))),
                "--effort", "standard", "--devices", "cpu", "--out", str(out)]  # fmt: skip
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_hear_ctrl_c
+    )
     time.sleep(12)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
