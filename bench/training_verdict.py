@@ -43,35 +43,15 @@ def _of_networks(
         if (speedup.value > 1) != (seconds(m) < seconds(reference)):
             verdict = OPEN  # paired rounds say one thing, the seconds beside them another: too unquiet to tell
         here, there = si(seconds(m), "s"), si(seconds(reference), "s")
+        words = {"label": label, "other": other, "here": here, "there": there, "unit": unit}
         if verdict == FASTER:
-            told = say(
-                "{label} is {factor} as fast as {other} ({here} against {there}{unit})",
-                label=label,
-                factor=times(speedup),
-                other=other,
-                here=here,
-                there=there,
-                unit=unit,
-            )
+            factor = times(speedup)
+            told = say("{label} is {factor} as fast as {other} ({here} against {there}{unit})", factor=factor, **words)
         elif verdict == SLOWER:
-            told = say(
-                "{other} is {factor} as fast as {label} ({there} against {here}{unit})",
-                other=other,
-                factor=times(inverse(speedup)),
-                label=label,
-                there=there,
-                here=here,
-                unit=unit,
-            )
+            factor = times(inverse(speedup))
+            told = say("{other} is {factor} as fast as {label} ({there} against {here}{unit})", factor=factor, **words)
         else:
-            told = say(
-                "{label} and {other} can't be told apart ({here} against {there}{unit})",
-                label=label,
-                other=other,
-                here=here,
-                there=there,
-                unit=unit,
-            )
+            told = say("{label} and {other} can't be told apart ({here} against {there}{unit})", **words)
         sentences.append(f"{run.what(m.case)}: {told}.{_longest_phase(m, label) if unit else ''}")
     return sentences
 

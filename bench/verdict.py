@@ -17,7 +17,6 @@ from bench.units import count, duration, si, significant, times
 from bench.words import say
 
 FASTER, SLOWER, OPEN = "faster", "slower", "open"
-MOST_NAMED = 4
 THROTTLED = 1.05  # times as slow: less than that is noise
 
 
@@ -84,84 +83,46 @@ def _sweep_sentence(
     undecided = [count(n) for (n, _), verdict in zip(points, verdicts, strict=True) if verdict == OPEN]
     doubt = say(" Undecided at {axis} = {sizes}.", axis=axis, sizes=", ".join(undecided)) if undecided else ""
     decided = [(n, verdict) for (n, _), verdict in zip(points, verdicts, strict=True) if verdict != OPEN]
+    words = {"label": label, "other": other, "axis": axis, "last": count(last), "doubt": doubt}
     if not decided:
-        return say("{label} and {other} can't be told apart at any of these sizes.", label=label, other=other)
+        return say("{label} and {other} can't be told apart at any of these sizes.", **words)
     changes = [(a, b) for a, b in itertools.pairwise(decided) if a[1] != b[1]]
     if len(crossings) == 1 and len(changes) == 1:
         size = crossings[0].size
-        around = say(
-            "{axis} ≈ {size} ({low} to {high})",
-            axis=axis,
-            size=_round(size.value),
-            low=_round(size.low),
-            high=_round(size.high),
-        )
+        ends = {"size": _round(size.value), "low": _round(size.low), "high": _round(size.high)}
+        words["around"] = say("{axis} ≈ {size} ({low} to {high})", axis=axis, **ends)
         if crossings[0].candidate_wins:
             return say(
                 "Up to {around} use {other}, above it {label}: {factor} as fast at {last}.{doubt}",
-                around=around,
-                other=other,
-                label=label,
-                factor=times(at_last),
-                last=count(last),
-                doubt=doubt,
-            )
-        return say(
-            "Up to {around} use {label}, above it {other}.{doubt}", around=around, label=label, other=other, doubt=doubt
-        )
+                factor=times(at_last), **words,
+            )  # fmt: skip
+        return say("Up to {around} use {label}, above it {other}.{doubt}", **words)
     if len(changes) > 1:
         better = ", ".join(count(n) for n, verdict in decided if verdict == FASTER)
         return say(
             "The two change places more than once: {label} is faster at {axis} = {better}.{doubt}",
-            label=label,
-            axis=axis,
-            better=better,
-            doubt=doubt,
-        )
+            better=better, **words,
+        )  # fmt: skip
     if not changes:
         if decided[0][1] == FASTER:
-            at = f"{axis} = {count(last)}"
             return say(
                 "Use {label} at all these sizes: {factor} as fast as {other} at {at}.{doubt}",
-                label=label,
-                factor=times(at_last),
-                other=other,
-                at=at,
-                doubt=doubt,
-            )
+                factor=times(at_last), at=f"{axis} = {count(last)}", **words,
+            )  # fmt: skip
         best = max((p for p in points if judge(p[1]) == SLOWER), key=lambda point: point[1].value)
         return say(
             "Use {other} at all these sizes: even at {axis} = {size}, where {label} comes closest, "
             "{other} is {factor} as fast.{doubt}",
-            other=other,
-            axis=axis,
-            size=count(best[0]),
-            label=label,
-            factor=times(inverse(best[1])),
-            doubt=doubt,
-        )
+            size=count(best[0]), factor=times(inverse(best[1])), **words,
+        )  # fmt: skip
     (before, first), (after, _) = changes[0]
+    words |= {"before": count(before), "after": count(after)}
     if first == SLOWER:
         return say(
             "Up to {axis} = {before} use {other}; from {after} {label}, {factor} as fast at {last}.{doubt}",
-            axis=axis,
-            before=count(before),
-            other=other,
-            after=count(after),
-            label=label,
-            factor=times(at_last),
-            last=count(last),
-            doubt=doubt,
-        )
-    return say(
-        "Up to {axis} = {before} use {label}; from {after} {other}.{doubt}",
-        axis=axis,
-        before=count(before),
-        label=label,
-        after=count(after),
-        other=other,
-        doubt=doubt,
-    )
+            factor=times(at_last), **words,
+        )  # fmt: skip
+    return say("Up to {axis} = {before} use {label}; from {after} {other}.{doubt}", **words)
 
 
 def of_noise(run: Run) -> list[str]:
@@ -194,36 +155,20 @@ def of_sustained(run: Run) -> list[str]:
         held = analysis.steadiness(m)
         lasted, settled = duration(held.lasted_s), si(held.settled_s, "s")
         name = say("{what} on {lane}", what=count(m.case.size), lane=run.name(m.case.lane))
+        words = {"name": name, "settled": settled, "time": duration(held.after_s)}
         if held.slowdown > THROTTLED:
-            sentences.append(
-                say(
-                    "{name} throttles: after {time} it settled at {settled} a call, "
-                    "{factor} times as slow as at first.",
-                    name=name,
-                    time=duration(held.after_s),
-                    settled=settled,
-                    factor=significant(held.slowdown),
-                )
-            )
+            told = say(
+                "{name} throttles: after {time} it settled at {settled} a call, {factor} times as slow as at first.",
+                factor=significant(held.slowdown), **words,
+            )  # fmt: skip
         elif held.slowdown < 1 / THROTTLED:
-            sentences.append(
-                say(
-                    "{name} became {factor} times as fast within {time}, and stayed at {settled} a call.",
-                    name=name,
-                    factor=significant(1 / held.slowdown),
-                    time=duration(held.after_s),
-                    settled=settled,
-                )
-            )
+            told = say(
+                "{name} became {factor} times as fast within {time}, and stayed at {settled} a call.",
+                factor=significant(1 / held.slowdown), **words,
+            )  # fmt: skip
         else:
-            sentences.append(
-                say(
-                    "{name} kept its speed for {lasted}: {settled} a call, no throttling.",
-                    name=name,
-                    lasted=lasted,
-                    settled=settled,
-                )
-            )
+            told = say("{name} kept its speed for {lasted}: {settled} a call, no throttling.", lasted=lasted, **words)
+        sentences.append(told)
     return sentences
 
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import compare, models, ops, presets, recorded, registry, results  # noqa: F401
+from bench import compare, models, ops, presets, recorded, registry  # noqa: F401
 from bench.cases import EFFORTS
-from bench.ui import controls, details, explore, report, tables
+from bench.ui import controls, details, explore, report, sweep_view, tables
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKS = ("say", "phrase")
@@ -18,10 +18,7 @@ HEADS = (  # of tables that are made where they are shown
     "between processes", "within one", "first run", "this run", "what", "when", "name", "kind", "devices", "verdict",
     "cases", "chip",
 )  # fmt: skip
-TABS = ("Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Any axis", "Table")
-OPTIONS = ("log", "linear", "geometric", "even")
-STAGES = ("getting ready", "loading the images", "warming up", "inference", "by the article's clock")
-FILES = ("Table (CSV)", "Run (JSON)", "Report (HTML)", "Chart (HTML)")
+STAGES = ("getting ready", "loading the images", "inference", "by the article's clock")
 
 
 def texts() -> set[str]:
@@ -51,4 +48,12 @@ def _named() -> Iterator[str]:
     yield from (name for name, _, _ in details.CLOCKS)
     yield from (head for head, _ in report.COLUMNS.values())
     yield from (*compare.COLUMNS, compare.FASTER, compare.SLOWER, compare.EQUAL, compare.UNDECIDED)
-    yield from (*controls.DATA.values(), *HEADS, *STATUSES, *TABS, *OPTIONS, *STAGES, *FILES)
+    yield from (
+        *controls.DATA.values(),
+        *HEADS,
+        *STATUSES,
+        *sweep_view.TABS,
+        *sweep_view.AXES,
+        *controls.SPACINGS,
+        *STAGES,
+    )

@@ -27,6 +27,7 @@ from bench.ui.plain import plain
 from bench.units import count
 from bench.words import phrase, say
 
+SPACINGS = ("geometric", "even")
 ARTICLE, RANGE = "article", "range"
 FOLDER = "folder"
 DATA = {FASHION: "Fashion-MNIST", FOLDER: phrase("My own files"), SYNTHETIC: phrase("Synthetic")}
@@ -80,9 +81,9 @@ def choose_training(snapshot: Snapshot, article: bool = False) -> TrainingPlan |
         say("Epochs"), value=1, step=1, key="epochs", help=say("1 to {most}.", most=MOST_EPOCHS), **REMEMBERED
     )
     text = st.text_input(
-        say("Batch size"), "128", key="batch", help=say(
-                    "Images a step. Several, such as 32, 128, are measured one after the other. Inference is "
-                    "measured at the same, and one image at a time."), **REMEMBERED,
+        say("Batch size"), "128", key="batch", **REMEMBERED,
+        help=say("Images a step. Several, such as 32, 128, are measured one after the other. Inference is measured at "
+                 "the same, and one image at a time."),
     )  # fmt: skip
     batches = planned(lambda: parse_batches(text))
     images = st.number_input(
@@ -183,7 +184,7 @@ def _choose_sizes(axis: str) -> tuple[int, ...] | None:
         say("How many"), value=9, step=1, key="count", help=say("1 to {most}.", most=MOST_SIZES), **REMEMBERED
     )
     spacing = st.segmented_control(
-        say("Spacing"), ["geometric", "even"], format_func=say, default="geometric", required=True, key="spacing",
+        say("Spacing"), SPACINGS, format_func=say, default="geometric", required=True, key="spacing",
         help=say("Geometric: each size the same multiple of the one before. Even: the same distance."),
         **REMEMBERED,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from bench.export import to_csv, to_json
 from bench.results import Run
 from bench.ui.charts import provenance
 from bench.ui.report import report
-from bench.words import language, say, speaking
+from bench.words import language, phrase, say, speaking
 
 UNNEEDED = ["select2d", "lasso2d", "autoScale2d", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d"]  # the mouse does them
 CAMERA = {"displaylogo": False, "displayModeBar": True, "modeBarButtonsToRemove": UNNEEDED}
@@ -27,10 +27,10 @@ def show_downloads(run: Run, chart: Callable[[], go.Figure], title: str) -> None
     """CSV, JSON and the chart as one HTML file; the picture comes from the chart's own camera."""
     name = file_name(run)
     with st.container(horizontal=True, vertical_alignment="center"):
-        _button("Table (CSV)", lambda: to_csv(run), f"{name}.csv", "text/csv")
-        _button("Run (JSON)", lambda: to_json(run), f"{name}.json", "application/json")
-        _button("Report (HTML)", lambda: report(run), f"{name}-report.html", "text/html")
-        _button("Chart (HTML)", lambda: chart_page(chart(), title, run), f"{name}.html", "text/html")
+        _button(phrase("Table (CSV)"), lambda: to_csv(run), f"{name}.csv", "text/csv")
+        _button(phrase("Run (JSON)"), lambda: to_json(run), f"{name}.json", "application/json")
+        _button(phrase("Report (HTML)"), lambda: report(run), f"{name}-report.html", "text/html")
+        _button(phrase("Chart (HTML)"), lambda: chart_page(chart(), title, run), f"{name}.html", "text/html")
         st.caption(
             say("Chart (PNG): the camera :material/photo_camera: above the chart's right corner."), width="content"
         )

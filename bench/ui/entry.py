@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from importlib import import_module
 
 import streamlit as st
@@ -15,10 +14,12 @@ def page(name: str, title: str, icon: str, heading: str, default: bool = False):
     """The page of the module ``bench.ui.pages.name``, under ``title`` in the navigation."""
 
     def show() -> None:
-        # Before the first import of all nobody can be measuring; from then on the heading waits for the gate, too
-        with import_module(DRAWING).drawing() if DRAWING in sys.modules else nullcontext():
+        first = DRAWING not in sys.modules  # nobody can be measuring yet; later the heading waits for the gate, too
+        if first:
             st.title(heading)
         with import_module(DRAWING).drawing():
+            if not first:
+                st.title(heading)
             import_module("bench.ui.notices").about_store()
             import_module(f"bench.ui.pages.{name}").show()
 

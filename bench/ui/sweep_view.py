@@ -22,6 +22,8 @@ from bench.units import count, si, significant
 from bench.words import phrase, say
 
 MOST_LANES = 4
+TABS = ("Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Any axis", "Table")
+AXES = ("log", "linear")
 ROOFLINE = phrase(
     "Left, a device is held up by its memory (the slope), right by its arithmetic (the flat part). A point far below "
     "both lines is held up by something else, at small sizes by starting the call. Dashed lines are ceilings: "
@@ -54,7 +56,7 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
         alt = say("Calls a second against time: a level line is a device that keeps its speed.")
         st.plotly_chart(figure, key="chart sustained", config=chart_config("sustained"), alt=alt)
     axis, sizes = axis_of(run), sizes_of(run)
-    names = ["Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Any axis", "Table"]
+    names = list(TABS)
     if len(run.lanes) < 2:
         names.remove("Speed-up")
     if run.devices == (REFERENCE,):
@@ -106,9 +108,7 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
         show_any_axis(run, "any")
     with tabs["Table"]:
         tables.sweep_table(run, axis)
-    title = say(
-        "{title}: time per call against {axis}", title=say(OPERATIONS[str(run.settings["operation"])].title), axis=axis
-    )
+    title = say("{title}: time per call against {axis}", title=title_of(run), axis=axis)
     show_downloads(run, lambda: charts.time_against_size(run, axis, sizes, log, crossings=crossings), title)
 
 
@@ -186,9 +186,8 @@ def _figures(run: Run, found: dict[Lane, Portrait]) -> None:
             if curve and curve.describes:
                 _figure(
                     say("{name}: overhead", name=name), curve.t0, "s",
-                    say(
-                    "What every call takes however small, from a curve fitted to all sizes: the dispatch "
-                    "overhead."),
+                    say("What every call takes however small, from a curve fitted to all sizes: the dispatch "
+                        "overhead."),
                 )  # fmt: skip
                 _figure(
                     say("{name}: bandwidth", name=name), curve.bandwidth, "B/s",
@@ -213,7 +212,7 @@ def log_axes() -> bool:
     return (
         st.segmented_control(
             say("Axes"),
-            ["log", "linear"],
+            AXES,
             format_func=say,
             default="log",
             required=True,
@@ -227,6 +226,10 @@ def log_axes() -> bool:
     )
 
 
+def title_of(run: Run) -> str:
+    return say(OPERATIONS[str(run.settings["operation"])].title)
+
+
 def axis_of(run: Run) -> str:
     return OPERATIONS[str(run.settings["operation"])].axis
 
@@ -236,9 +239,9 @@ def sizes_of(run: Run) -> list[int]:
 
 
 def alt_text(run: Run) -> str:
-    title, devices = say(OPERATIONS[str(run.settings["operation"])].title), ", ".join(map(run.label, run.devices))
+    devices = ", ".join(map(run.label, run.devices))
     return say(
         "{title}: median time per call against size on {devices}, with 95 % intervals. The table has the numbers.",
-        title=title,
+        title=title_of(run),
         devices=devices,
     )

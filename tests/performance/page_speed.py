@@ -174,7 +174,6 @@ def _timed(work: Callable[[], object], tries: int) -> float:
 
 
 def measure(tries: int) -> dict[str, float]:
-    found: dict[str, float] = {}
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "empty.py").write_text(EMPTY)
@@ -186,29 +185,32 @@ def measure(tries: int) -> dict[str, float]:
                 visits[arm].append(first_visit(chromium, programs[arm]))
         mids = {arm: median(seconds for seconds, _ in some) for arm, some in visits.items()}
         print(f"first visit: {mids['app']:.2f} s, an empty page {mids['empty']:.2f} s")
-        names = iter(GOALS)
-        found[next(names)] = mids["app"] / mids["empty"]
-        found[next(names)] = sum(torch for _, torch in visits["app"])
         with serve(_made(folder / "a")) as server:
             with tab(chromium) as page:
                 dashboard = Dashboard(page, server)
                 dashboard.open()
-                found[next(names)] = click(dashboard, tries)
+                clicked = click(dashboard, tries)
             sent = ticks(chromium, server)
             print("bytes each second:", *sent)
             short = search(chromium, server, tries)
-        found[next(names)] = drawing(tries)
         full = _made(folder / "b")
-        found[next(names)] = history(full, tries)
+        listed = history(full, tries)
         with serve(full) as server:
             long = search(chromium, server, tries)
         print(f"two searches in the browser: {long:.2f} s, in a history of one run {short:.2f} s")
-        found[next(names)] = long / short
-        third = len(sent) // 3
-        found[next(names)] = median(sent[-third:]) / median(sent[:third])
-        found[next(names)] = median(sent)
         chromium.close()
-    return found
+    third = len(sent) // 3
+    found = (
+        mids["app"] / mids["empty"],
+        sum(torch for _, torch in visits["app"]),
+        clicked,
+        drawing(tries),
+        listed,
+        long / short,
+        median(sent[-third:]) / median(sent[:third]),
+        median(sent),
+    )
+    return dict(zip(GOALS, found, strict=True))
 
 
 def _made(folder: Path) -> Path:

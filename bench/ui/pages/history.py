@@ -43,8 +43,7 @@ def show() -> None:
     _files(store)
     search = st.text_input(
         say("Search"), key="search", placeholder="matmul M1 2026-11", icon=":material/search:", bind="query-params",
-        help=say(
-                 "Runs that have every one of these words in their name, note, date, chip, devices, operation or "
+        help=say("Runs that have every one of these words in their name, note, date, chip, devices, operation or "
                  "verdict."),
     )  # fmt: skip
     heads = store.heads(search, limit=SHOWN)
