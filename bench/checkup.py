@@ -231,15 +231,21 @@ def _doubtful() -> dict[str, Callable[[Callable], object]]:
 
 
 def _page(device: Device) -> tuple[bool | None, str]:
-    """Bad or good only where the interval says so: a machine busy with something else is no fault of the page's."""
+    """Bad or good only where the interval says so: a machine busy with something else is no fault of the page's.
 
-    def verdict(slowdown: Estimate) -> bool | None:
-        return False if slowdown.low > 1 + DISTURBS else True if slowdown.high < 1 + TELLS else None
+    It ends early only for good: asked after every round, another program's work would be found bad too often.
+    """
 
-    slowdown = slowdown_beside_a_page(device, Gate(), _step(device, 256), lambda found: verdict(found) is not None)
+    def good(slowdown: Estimate) -> bool:
+        return slowdown.high < 1 + TELLS
+
+    slowdown = slowdown_beside_a_page(device, Gate(), _step(device, 256), good)
     text = f"beside a page that redraws all the time a call takes {times(slowdown)} as long"
-    good = verdict(slowdown)
-    return good, text if good is not None else text + ": too uncertain to tell; try again on a quiet machine"
+    if good(slowdown):
+        return True, text
+    if slowdown.low > 1 + DISTURBS:
+        return False, text
+    return None, text + ": too uncertain to tell; try again on a quiet machine"
 
 
 def _two_threads(device: Device) -> tuple[bool, str]:

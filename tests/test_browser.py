@@ -31,6 +31,7 @@ VIEW = {"width": 1600, "height": 1200}  # wide enough for a table's every column
 OWN, EMULATED = "own devices", "emulated MPS"
 CPU, MPS = "CPU", "MPS (emulated)"
 once = pytest.mark.parametrize("server", [OWN], indirect=True)  # what no accelerator changes
+beside = pytest.mark.parametrize("server", [EMULATED], indirect=True)  # where it only adds to what is seen
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +159,7 @@ def test_the_address_holds_the_settings(tab):
     expect(tab.sidebar).to_contain_text("16, 5\u202f472, 10\u202f928, 16\u202f384")
 
 
+@once
 def test_indonesian_is_chosen_on_the_page_and_in_the_address(tab):
     """What was chosen before stays chosen under its new name, both ways, and a link restores both."""
     tab.open()
@@ -280,6 +282,7 @@ def test_one_run_at_a_time(tab, second_tab):
 # ------------------------------------------------------------ training
 
 
+@beside
 def test_training_on_a_folder_of_images(tab, is_emulated, tmp_path):
     """Both networks learn the images of a folder, on every device alike, and the recap tells how fast."""
     folder = idx.write_learnable(tmp_path / "digits", train=2000, test=500)

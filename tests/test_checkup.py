@@ -126,6 +126,7 @@ def test_of_the_emulated_device_what_is_wrong_is_found_and_the_rest_passes(tmp_p
 
 def test_as_a_job_of_the_page_it_publishes_what_it_finds_and_stop_is_heard(monkeypatch):
     monkeypatch.setattr(checkup, "slowdown_beside_a_page", lambda *arguments: Estimate(1.0, 0.9, 1.1))
+    monkeypatch.setattr(checkup, "IDLE_S", 0.1)
     found = {info.name: info for info in find_devices() if info.usable}
     watcher = Watcher(found | {"again": replace(found["cpu"], name="cpu#2", label="CPU again")})
     check_here(watcher)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from fakes import Watcher, measurement, sweep
 
-from bench import models, ops  # noqa: F401
+from bench import fresh, models, ops  # noqa: F401
 from bench.__main__ import _parser, main
 from bench.cases import EFFORTS
 from bench.export import to_json
@@ -66,9 +66,11 @@ def test_the_options_of_a_plan_make_the_same_plan_again():
     assert sweep_plan(options)(("cpu",)) == plan
 
 
-def test_as_a_job_of_the_page_the_spreads_are_published_and_stop_is_heard():
-    watcher = Watcher({})
-    in_new_processes(SweepPlan("matvec", (64,), ("cpu",), EFFORTS["quick"]), 2, watcher)
+def test_as_a_job_of_the_page_the_spreads_are_published_and_stop_is_heard(monkeypatch):
+    watcher, run = Watcher({}), to_json(sweep({64: {"cpu": 1e-3}}))
+    with monkeypatch.context() as patch:  # the command's test above starts real ones
+        patch.setattr(fresh, "run_fresh", lambda *arguments: [medians_of(json.loads(run))] * 2)
+        in_new_processes(SweepPlan("matvec", (64,), ("cpu",), EFFORTS["quick"]), 2, watcher)
     (spread,) = watcher.published[-1]["told"]
     assert len(spread.medians_s) == 2 and spread.case.size == 64
 

@@ -12,19 +12,17 @@ FAST = {"overhead_us": 20, "bandwidth_gbs": 20, "gflops": 200}
 
 
 CHOSEN = {
-    "test_workloads.py": "",
-    "test_training.py": "not other_networks",  # large ones, whose operators the emulator takes apart one by one
-    "test_app.py": "sweep_ends or itself or absent or training_ends",  # where the device makes a difference
-    "test_cli.py": "not ctrl_c",  # it measures the CPU alone
+    # without the large networks, whose operators the emulator takes apart one by one, and what measures the CPU alone
+    "not other_networks and not ctrl_c": ("test_workloads.py", "test_training.py", "test_cli.py"),
+    "sweep_ends or itself or absent or training_ends": ("test_app.py",),  # where the device makes a difference
 }
 
 
-@pytest.mark.parametrize("name", CHOSEN)
-def test_the_same_tests_pass_with_an_accelerator(name):
+@pytest.mark.parametrize("which", CHOSEN, ids=lambda which: " ".join(CHOSEN[which]))
+def test_the_same_tests_pass_with_an_accelerator(which):
     require_emulator()
-    command = emulated_command(
-        ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", CHOSEN[name], f"tests/{name}"], **FAST
-    )
+    files = [f"tests/{name}" for name in CHOSEN[which]]
+    command = emulated_command(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", which, *files], **FAST)
     done = subprocess.run(command, env=emulator_environment(), cwd=ROOT, capture_output=True, text=True, timeout=600)
     summary = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
     passed = done.returncode == 0 and re.fullmatch(r"\d+ passed(, \d+ deselected)? in .*", summary)

@@ -158,8 +158,9 @@ def learner(images, network, seed=0, lane=Lane("cpu")):  # noqa: B008
     return Learner(net, Device("cpu"), images, plan, initial_weights(net, seed), lane), order(plan, seed)[:64]
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("network", "seed"), [(name, seed) for name in NETWORKS for seed in range(1 if name == "resnet18" else 2)]
+)
 def test_a_right_step_is_right_at_the_start_and_later(images, network, seed):
     student, index = learner(images, network, seed)
     first = check_step(NETWORKS[network], student, index, fresh=True)

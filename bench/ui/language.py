@@ -10,9 +10,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from bench import words
 
 KEY = "lang"
-SAID = (  # choices whose options are said in a language: the browser sends their labels
-    "op", "sizes", "spacing", "effort", "range", "data", "compiled", "axes", "recorded",
-)  # fmt: skip
 _heard = threading.local()  # each number of a table asks; session state would cost more than the table
 
 
@@ -29,9 +26,9 @@ def choose_language() -> None:
 
 def _say_again() -> None:
     """What was chosen stays chosen under its new label: still read by the old ones here, written by the new."""
-    for key in SAID:
-        if key in st.session_state:
-            st.session_state[key] = st.session_state[key]
+    for key, value in st.session_state.items():
+        if isinstance(value, str | list):  # choices; the browser sends their labels. Of a button, Streamlit refuses it
+            st.session_state[key] = value
 
 
 def _chosen() -> str:

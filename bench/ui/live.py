@@ -37,9 +37,11 @@ def start_or_stop(snapshot: Snapshot, label: str, job: Job | None, kind: str, pl
         text = say("Stopping after this block …") if stopping else say("Stop")
         st.button(text, key="stop", icon=":material/stop:", disabled=stopping, on_click=runner().stop, width="stretch")
         return
+    disabled = job is None or bool(blocked)
     st.button(
-        label, key="run", type="primary", icon=":material/play_arrow:", disabled=job is None or bool(blocked),
-        help=blocked or None, on_click=begin, args=(job, kind, planned), width="stretch",
+        label if disabled else f":violet[{label}]",  # readable on the accent: see the theme
+        key="run", type="primary", icon=":material/play_arrow:", disabled=disabled, help=blocked or None,
+        on_click=begin, args=(job, kind, planned), width="stretch",
     )  # fmt: skip
 
 
