@@ -104,6 +104,16 @@ class Measurement:
     def bytes_per_s(self) -> stats.Estimate:
         return self.median_s.rate_of(self.cost.bytes_moved)
 
+    def speedup_over(self, reference: Measurement) -> stats.Estimate:
+        """The reference's time over this one's, from paired rounds; computed once, a run that grows asks again."""
+        if id(reference) not in self._speedups:
+            self._speedups[id(reference)] = reference, stats.ratio(reference.by_round, self.by_round)
+        return self._speedups[id(reference)][1]
+
+    @cached_property
+    def _speedups(self) -> dict[int, tuple[Measurement, stats.Estimate]]:
+        return {}  # by identity; the reference is kept, so that no other can have it
+
     @cached_property
     def noise(self) -> float:
         """Interquartile range over median; above BUSY the machine was probably busy."""
@@ -137,11 +147,11 @@ class Run:
     def with_outcomes(self, *outcomes: Outcome) -> Run:
         return replace(self, outcomes=(*self.outcomes, *outcomes))
 
-    @property
+    @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(o for o in self.outcomes if isinstance(o, Measurement))
 
-    @property
+    @cached_property
     def failures(self) -> tuple[Failure, ...]:
         return tuple(o for o in self.outcomes if isinstance(o, Failure))
 
@@ -165,7 +175,7 @@ class Run:
         found = dict.fromkeys(outcome.case.lane for outcome in self.outcomes)
         return tuple(sorted(found, key=lambda lane: order.get(lane.device, len(order))))
 
-    @property
+    @cached_property
     def reference_lane(self) -> Lane:
         """What the others are compared with: the reference device as it usually computes, else its first lane."""
         usual = Lane(self.reference)
@@ -198,8 +208,12 @@ class Run:
 
     def reference_of(self, outcome: Outcome) -> Measurement | None:
         """The same case on the reference; None if it was not measured, or is the outcome itself."""
-        wanted = replace(outcome.case, **self.reference_lane._asdict())
-        return next((m for m in self.measurements if m.case == wanted and m is not outcome), None)
+        found = self._by_case.get(replace(outcome.case, **self.reference_lane._asdict()))
+        return None if found is outcome else found
+
+    @cached_property
+    def _by_case(self) -> dict[Case, Measurement]:
+        return {m.case: m for m in reversed(self.measurements)}  # of two, the first
 
     def speedup(self, outcome: Outcome) -> stats.Estimate | None:
         """How many times faster than the CPU.
@@ -212,4 +226,4 @@ class Run:
             return None
         if min(len(reference.samples_s), len(outcome.samples_s)) < 2:
             return None
-        return stats.ratio(reference.by_round, outcome.by_round)
+        return outcome.speedup_over(reference)

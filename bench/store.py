@@ -7,6 +7,7 @@ import sqlite3
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from bench.cases import Case
@@ -80,6 +81,17 @@ def open_store(path: Path | None = None) -> Store:
     store = Store(path or bench_home() / "runs.db", MIGRATIONS)
     store.prepare()
     return store
+
+
+@lru_cache(maxsize=8)  # a page asks for the same run at every turn; what is derived from it stays with it
+def _read(head: str, entries: tuple[str, ...]) -> Run:
+    try:
+        run = from_data(json.loads(head) | {"results": []})
+        run = run.with_outcomes(*(from_entry(json.loads(entry), f"row {i}") for i, entry in enumerate(entries, 1)))
+        check_run(run)
+        return run
+    except (FileError, ValueError) as error:
+        raise StoreError(f"This run can't be read from the store: {error}") from error
 
 
 class Store(Database):
@@ -175,13 +187,7 @@ class Store(Database):
             rows = db.execute("SELECT entry FROM outcomes WHERE run = ? ORDER BY number", [run_id]).fetchall()
         if found is None:
             raise StoreError("This run is no longer in the store.")
-        try:
-            run = from_data(json.loads(found[0]) | {"results": []})
-            run = run.with_outcomes(*(from_entry(json.loads(row), f"row {i}") for i, (row,) in enumerate(rows, 1)))
-            check_run(run)
-            return run
-        except (FileError, ValueError) as error:
-            raise StoreError(f"This run can't be read from the store: {error}") from error
+        return _read(found[0], tuple(entry for (entry,) in rows))
 
     def rename(self, run_id: str, name: str) -> None:
         self._set(run_id, "name", name.strip())

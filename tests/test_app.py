@@ -58,7 +58,7 @@ def test_the_page_is_there_before_pytorch(monkeypatch):
 
 def test_before_run_the_page_says_how_many_cases_and_how_long(app):
     usable = len(session.runner().snapshot.usable)
-    label = button(app, "run").label
+    label = button(app, "run").label.removeprefix(":violet[")
     assert label.startswith(f"Run · {9 * usable} cases · about ") and not button(app, "run").disabled
     assert any("of memory" in c.value for c in app.caption)
 
@@ -256,7 +256,7 @@ def test_the_article_page_tells_the_claim_and_replays(app):
     page.pills(key="models").set_value(["mlp"])
     page.number_input(key="images").set_value(600)
     clean(page.run())
-    assert button(page, "run").label.startswith("Replay · about")
+    assert button(page, "run").label.startswith(":violet[Replay · about")
     clean(button(page, "run").click().run())
     snapshot = session.runner().join(180)
     assert snapshot.state is State.DONE, snapshot.details

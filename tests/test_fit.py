@@ -134,6 +134,18 @@ def test_a_crossing_on_the_cliff_between_two_sizes_lies_in_its_interval():
     assert covered(pairs) >= 0.92
 
 
+def test_of_two_hundred_sizes_the_knee_is_found_from_a_few_starts(monkeypatch):
+    """From each size it would take seconds for each device; the cache ends between two of the starts."""
+    sizes = np.unique(np.geomspace(16, 16384, 200).round())
+    cpu = Machine(2e-6, 2e10, 8e6, 6e10, 5.6)
+    (data,) = sweep(np.random.default_rng(5), (cpu,), sizes, rounds=5)
+    few = fit.fit_curve(moved(sizes), data)
+    assert few.knee == pytest.approx(8e6, rel=0.1) and few.bandwidth.value == pytest.approx(2e10, rel=0.05)
+    monkeypatch.setattr(fit, "STARTS", 60)
+    many = fit.fit_curve(moved(sizes), data)
+    assert many.knee == pytest.approx(few.knee, rel=0.01)
+
+
 def test_a_device_without_a_cache_is_seldom_given_one():
     random, plain = np.random.default_rng(12), Machine(3e-6, 5e10)
     curves = [fit.fit_curve(moved(GEOMETRIC), *sweep(random, (plain,), GEOMETRIC, within=0.05)) for _ in range(25)]

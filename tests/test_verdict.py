@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 
-from bench import models, ops, training_verdict, verdict  # noqa: F401
+from bench import models, ops, stats, training_verdict, verdict  # noqa: F401
 from bench.doubts import doubts
 from bench.results import NOISY, Learning, Run
 
@@ -79,3 +79,15 @@ def test_doubts_name_noisy_cases_and_there_are_none_without():
     assert doubts(run) == []
     noisy = replace(run, outcomes=(replace(run.outcomes[0], status=NOISY), run.outcomes[1]))
     assert doubts(noisy) == ["1 of 2 cases is noisy: 100 on CPU."]
+
+
+def test_while_a_run_grows_each_speed_up_is_computed_once(monkeypatch):
+    """A page draws all of them at every tick: with two hundred sizes of four devices that took seconds."""
+    asked, whole = [], sweep(points(m100=2.0, m200=3.0))
+    ratio = stats.ratio
+    monkeypatch.setattr(stats, "ratio", lambda *sides: asked.append(sides) or ratio(*sides))
+    growing = replace(whole, outcomes=())
+    for outcome in whole.outcomes:
+        growing = growing.with_outcomes(outcome)
+        seen = [growing.speedup(m) for m in growing.measurements]
+    assert len(asked) == 2 and [round(s.value, 6) for s in seen if s] == [2.0, 3.0]

@@ -9,7 +9,6 @@ import streamlit as st
 from bench import guards, verdict
 from bench.analysis import Portrait, portraits
 from bench.cases import Lane
-from bench.export import to_json
 from bench.registry import OPERATIONS
 from bench.results import REFERENCE, Run
 from bench.stats import Estimate
@@ -39,7 +38,7 @@ CLOCKS = phrase(
 
 def show_sweep(run: Run, band: float = 1.0) -> None:
     """Everything of a sweep that is over; ``band`` is the factor by which a device differed from itself."""
-    found = _portraits(to_json(run), run)
+    _, found = _portraits(run)
     crossings = [crossing for portrait in found.values() for crossing in portrait.crossings]
     headlines(verdict.of_sweep(run, found))
     own_roofs = guards.roofs(run)
@@ -114,8 +113,8 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
 
 def _published() -> list[guards.Roof]:
     """Ceilings of Apple's chips, laid over the figures if wanted."""
-    chips = st.multiselect(
-        say("Published ceilings to lay over"), list(guards.apple_chips()), key="chips", placeholder="none",
+    chips = st.pills(
+        say("Published ceilings to lay over"), list(guards.apple_chips()), key="chips", selection_mode="multi",
         help=say("Memory bandwidth by the vendor, FLOP/s derived from cores and clock; sources in bench/reference."),
     )  # fmt: skip
     return [guards.chip_roof(chip) for chip in chips]
@@ -162,10 +161,10 @@ def _samples(run: Run, event: object) -> None:
     )
 
 
-@st.cache_data(max_entries=20, show_spinner=False)
-def _portraits(record: str, _run: Run) -> dict[Lane, Portrait]:
-    """Fitting takes a moment: once for a run, which its record identifies."""
-    return portraits(_run)
+@st.cache_resource(max_entries=20, show_spinner=False, hash_funcs={Run: id})
+def _portraits(run: Run) -> tuple[Run, dict[Lane, Portrait]]:
+    """Fitting takes a moment: once for a run, which is kept with it, so that no other can have its id."""
+    return run, portraits(run)
 
 
 def _figures(run: Run, found: dict[Lane, Portrait]) -> None:

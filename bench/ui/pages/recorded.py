@@ -37,6 +37,6 @@ def show() -> None:
     show_run(run)
 
 
-@st.cache_data(show_spinner=False)
+@st.cache_resource(show_spinner=False)  # the same run each time: what is derived from it stays with it
 def _load(name: str) -> Run:
     return load_recorded(name)
