@@ -21,6 +21,7 @@ COLORS = {"cpu": "#E69F00", "mps": "#0072B2", "cuda": "#009E73", "xpu": "#CC79A7
 PHASE_COLORS = {"loading": "#999999", "copy": "#F0E442", "forward": "#56B4E9", "backward": "#0072B2",
                 "optimiser": "#D55E00"}  # fmt: skip
 DASHES = ("solid", "dot", "dash", "dashdot")  # networks; colours are taken by the devices
+APART = 0.09  # of an axis, between two of its labels
 STRIP = 300  # samples shown of the case being measured
 # Nothing moves on the page while a block is timed, so nothing here is animated.
 
@@ -175,13 +176,13 @@ def equality(figure: go.Figure, log: bool) -> None:
 
 def _mark(figure: go.Figure, crossings: Sequence[Crossing], log: bool) -> None:
     """Crossovers as vertical bands from one end of the interval to the other."""
-    for crossing in crossings:
+    for i, crossing in enumerate(crossings):
         low, value, high = crossing.size.low, crossing.size.value, crossing.size.high
         figure.add_vrect(x0=low, x1=high, fillcolor="#888", opacity=0.15, line_width=0)
         figure.add_vline(x=value, line_dash="dot", line_color="#888")
         figure.add_annotation(  # on a log axis a text goes by the logarithm, a line by the value
-            text="crossover", x=math.log10(value) if log else value, y=0, yref="paper", xanchor="left",
-            yanchor="bottom", showarrow=False, font={"color": "#888"},
+            text="" if i else say("crossover"), x=math.log10(value) if log else value, y=0, yref="paper",
+            xanchor="left", yanchor="bottom", showarrow=False, font={"color": "#888"},
         )  # fmt: skip
 
 
@@ -264,8 +265,7 @@ def _thinned(sizes: Sequence[int], log: bool) -> list[int]:
     """Those sizes whose labels do not run into one another."""
     low, high, kept = min(sizes), max(sizes), []
     for n in sorted(sizes):
-        near = (n / kept[-1] < (high / low) ** 0.06) if log and kept else (kept and n - kept[-1] < 0.06 * (high - low))
-        if not near:
+        if not kept or ((n / kept[-1] >= (high / low) ** APART) if log else (n - kept[-1] >= APART * (high - low))):
             kept.append(n)
     return kept
 
@@ -281,7 +281,7 @@ def finished(figure: go.Figure, run: Run) -> go.Figure:
     figure.update_layout(
         separators="".join(separators()),
         uirevision="keep", legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
-        margin={"l": 70, "r": 10, "t": 40, "b": 85},
+        margin={"l": 70, "r": 10, "t": 60, "b": 85},  # buttons lie above the legend
         hovermode="closest", showlegend=True,
     )  # fmt: skip
     figure.add_annotation(
