@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bench.cases import kind_of
+from bench.words import noted
 
 if TYPE_CHECKING:
     from bench.devices import Device
@@ -61,6 +62,6 @@ class Attempts:
             self._lose(name, error)
 
     def _lose(self, name: str, error: str) -> None:
-        reason = f"It stopped working ({error.rstrip('.')}): start the program again to use it."
-        self._lost[kind_of(name)] = f"Not tried. {reason}"
+        reason = noted("It stopped working ({error}): start the program again to use it.", error=error.rstrip("."))
+        self._lost[kind_of(name)] = noted("Not tried. {reason}", reason=reason)
         self._control.lose(kind_of(name), reason)

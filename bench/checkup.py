@@ -20,6 +20,7 @@ from bench.environment import Environment, capture_environment
 from bench.gate import Gate
 from bench.timing import time_block
 from bench.units import si, significant, size, times
+from bench.words import noted
 
 if TYPE_CHECKING:
     from bench.devices import Device, DeviceInfo
@@ -71,7 +72,7 @@ def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] =
         **{f"result: {name}": partial(_result, make=make) for name, make in _doubtful().items()},
         "two threads": _two_threads, "page": _page,
     }  # fmt: skip
-    formats = "; ".join(f"{name}: {reason}" for name, reason in gaps.items()) or "all of them work"
+    formats = "; ".join(f"{name}: {reason}" for name, reason in gaps.items()) or noted("all of them work")
     found = [Verdict(device.name, "number formats", not set(gaps) - {"float64"}, formats)]
     for name, check in checks.items():
         tell(name)
@@ -129,10 +130,10 @@ def _waiting(device: Device) -> tuple[bool, str]:
     time_block(step, sync, CALLS)
     block = time_block(step, sync, CALLS)
     rest = time_block(lambda: None, sync).seconds
-    text = (
-        f"queued after {si(block.dispatch_per_step, 's')} a call, done after {si(block.per_step, 's')}; waiting once "
-        f"more takes {si(rest, 's')}"
-    )
+    text = noted(
+        "queued after {queued} a call, done after {done}; waiting once more takes {rest}",
+        queued=si(block.dispatch_per_step, "s"), done=si(block.per_step, "s"), rest=si(rest, "s"),
+    )  # fmt: skip
     return rest < AGREE * block.seconds, text
 
 
@@ -142,9 +143,10 @@ def _events(device: Device) -> tuple[bool, str]:
     wall = min(time_block(step, device.synchronize, CALLS).per_step for _ in range(3))
     readings = [device.seconds_by_events(step, CALLS) for _ in range(3)]
     if None in readings:
-        raise RuntimeError("This device has no events.")
+        raise RuntimeError(noted("This device has no events."))
     own = min(readings)
-    return abs(own / wall - 1) < AGREE, f"its own clock says {si(own, 's')} a call, the wall {si(wall, 's')}"
+    text = noted("its own clock says {own} a call, the wall {wall}", own=si(own, "s"), wall=si(wall, "s"))
+    return abs(own / wall - 1) < AGREE, text
 
 
 def _memory(device: Device) -> tuple[bool, str]:
@@ -154,7 +156,7 @@ def _memory(device: Device) -> tuple[bool, str]:
     module = device.module
     read = getattr(module, "current_allocated_memory", None) or getattr(module, "memory_allocated", None)
     if read is None:
-        raise RuntimeError("This device does not tell what it has allocated.")
+        raise RuntimeError(noted("This device does not tell what it has allocated."))
     wanted, before = 2**26, read()
     tensor = torch.ones(wanted // 4, device=device.torch)
     device.synchronize()
@@ -162,7 +164,10 @@ def _memory(device: Device) -> tuple[bool, str]:
     del tensor
     left = read() - before
     good = abs(grown - wanted) < AGREE * wanted and left < AGREE * wanted
-    return good, f"a tensor of {size(wanted)} shows as {size(grown)}, and as {size(max(left, 0))} once it is gone"
+    return good, noted(
+        "a tensor of {wanted} shows as {grown}, and as {left} once it is gone",
+        wanted=size(wanted), grown=size(grown), left=size(max(left, 0)),
+    )  # fmt: skip
 
 
 def _idle(device: Device) -> tuple[bool, str]:
@@ -172,7 +177,10 @@ def _idle(device: Device) -> tuple[bool, str]:
     threading.Event().wait(IDLE_S)
     rested = time_block(step, sync, 1).per_step
     factor = significant(rested / busy, 2)
-    return True, f"the first call after {IDLE_S:g} s of rest takes {factor} times as long as a busy one"
+    return True, noted(
+        "the first call after {rest} s of rest takes {factor} times as long as a busy one",
+        rest=f"{IDLE_S:g}", factor=factor,
+    )  # fmt: skip
 
 
 def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, str]:
@@ -186,7 +194,7 @@ def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, s
     exact = make(drawn(torch.float64, "cpu"))
     got = make(drawn(torch.float32, device.torch)).cpu().double()
     error = ((got - exact).abs().max() / exact.abs().max().clamp_min(1e-12)).item()
-    return error < TOLERANCE, f"off by {significant(100 * error, 2)} % of the largest value"
+    return error < TOLERANCE, noted("off by {part} % of the largest value", part=significant(100 * error, 2))
 
 
 def _doubtful() -> dict[str, Callable[[Callable], object]]:
@@ -240,12 +248,12 @@ def _page(device: Device) -> tuple[bool | None, str]:
         return slowdown.high < 1 + TELLS
 
     slowdown = slowdown_beside_a_page(device, Gate(), _step(device, 256), good)
-    text = f"beside a page that redraws all the time a call takes {times(slowdown)} as long"
+    text = noted("beside a page that redraws all the time a call takes {times} as long", times=times(slowdown))
     if good(slowdown):
         return True, text
     if slowdown.low > 1 + DISTURBS:
         return False, text
-    return None, text + ": too uncertain to tell; try again on a quiet machine"
+    return None, noted("{text}: too uncertain to tell; try again on a quiet machine", text=text)
 
 
 def _two_threads(device: Device) -> tuple[bool, str]:
@@ -254,8 +262,10 @@ def _two_threads(device: Device) -> tuple[bool, str]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=THREADS_S)
     except subprocess.TimeoutExpired:
-        return False, f"two threads at once had not ended after {THREADS_S:.0f} s"
+        return False, noted("two threads at once had not ended after {limit} s", limit=f"{THREADS_S:.0f}")
     said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
     if done.returncode:
-        return False, f"two threads at once end the process with code {done.returncode}: {said}"
-    return True, "two threads at once work"
+        return False, noted(
+            "two threads at once end the process with code {code}: {said}", code=done.returncode, said=said
+        )
+    return True, noted("two threads at once work")

@@ -16,10 +16,12 @@ from bench.learner import Learner, initial_weights, order
 from bench.memory import peak_memory
 from bench.plans import TrainingPlan
 from bench.registry import NETWORKS, WIDTHS, Cost
-from bench.results import CONVERGED, NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Memory, Outcome
+from bench.results import NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Memory, Outcome
+from bench.subject import judge_spread
 from bench.verify import worse
 from bench.verify_networks import check_answers, check_step, check_trained
 from bench.watch import Watch
+from bench.words import noted
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,7 +36,6 @@ POINTS = 60  # of a loss curve in an epoch, at most about
 SLOW_STEP_S = 1.0  # from there a block is a single step, so that Stop is heard
 WARM_UPS, PHASE_STEPS = 5, 12
 SINGLES_S, SINGLES_BLOCKS = 1.0, 20  # how long single images are tried, and in how many blocks
-TARGET = 0.05  # of the median's interval; an epoch is as long as it is, so it is only reported
 
 
 @dataclass
@@ -107,8 +108,8 @@ class Contest:
 
         device = self._devices[lane.device]
         sync = device.synchronize
-        compiling = "compiling, " if lane.compiled else ""
-        self._watch.tell(self._cases(lane)[0], f"{compiling}first step and warm-up", 0.0, 0.0)
+        stage = noted("compiling, first step and warm-up") if lane.compiled else noted("first step and warm-up")
+        self._watch.tell(self._cases(lane)[0], stage, 0.0, 0.0)
         copy = self._learner(lane)
         batch, *_, last = (*self._order(0),) * 2
         with self._control.timed():
@@ -156,7 +157,7 @@ class Contest:
             blocks += 1
             progress.samples.append(block / images * self._batch)
             part_done = 0.9 * (epoch * plan.images + seen) / (plan.images * plan.epochs)
-            stage = f"epoch {epoch + 1} of {plan.epochs}"
+            stage = noted("epoch {epoch} of {epochs}", epoch=epoch + 1, epochs=plan.epochs)
             self._watch.tell(case, stage, part_done, before + seconds, tuple(progress.samples))
         if read and seconds >= energy.SHORTEST_S:
             progress.energy_j.append(read() - used)
@@ -245,7 +246,8 @@ class Contest:
     ) -> None:  # fmt: skip
         status, reason = judge_spread(samples)
         if len(samples) < stats.FEWEST:
-            status, reason = NOISY, f"Only {len(samples)} blocks were timed, too few for an interval: use more images."
+            few = noted("Only {n} blocks were timed, too few for an interval: use more images.", n=len(samples))
+            status, reason = NOISY, few
         if check.verdict == WRONG:
             status, reason = WRONG, " ".join(filter(None, (check.text, reason)))
         flags = (*progress.flags, *([check.text] if check.verdict == REDUCED else []))
@@ -285,14 +287,6 @@ class Contest:
         training = self._cases(cases[0].lane)[0]
         if training in cases:
             self._watch.drop(training)
-
-
-def judge_spread(samples: Sequence[float]) -> tuple[str, str]:
-    """Status and reason of samples whose number was not chosen: CONVERGED, or NOISY above TARGET."""
-    width = stats.median(samples).relative_half_width
-    if width > TARGET:
-        return NOISY, f"The interval is ±{width:.0%} of the median, wanted ±{TARGET:.0%}."
-    return CONVERGED, ""
 
 
 def _parts(batches: tuple[Tensor, ...], steps: int) -> Iterator[list[Tensor]]:

@@ -24,6 +24,7 @@ from bench.cases import kind_of
 from bench.environment import LABELS, chip_name, is_translated, label_of
 from bench.registry import FORMATS
 from bench.timing import time_block
+from bench.words import noted
 
 COPY_S, LARGEST_COPY = 2e-3, 256 * 2**20  # a copy that lasts so long tells a bandwidth; bytes at most
 FALLBACK = "fall back to run on the CPU"  # in PyTorch's warning when an operator that MPS lacks runs elsewhere
@@ -131,8 +132,8 @@ def fallback_flags() -> Iterator[list[str]]:
     for text in dict.fromkeys(str(warning.message) for warning in said):
         if FALLBACK in text:
             operator = re.search(r"'(?:\w+::)?([\w.]+)'", text)
-            what = f"The operator {operator[1]}" if operator else "An operator"
-            flags.append(f"{what}, which the device lacks, ran on the CPU instead.")
+            what = noted("The operator {name}", name=operator[1]) if operator else noted("An operator")
+            flags.append(noted("{what}, which the device lacks, ran on the CPU instead.", what=what))
 
 
 def find_devices() -> tuple[DeviceInfo, ...]:
@@ -148,7 +149,12 @@ def probe(name: str) -> DeviceInfo:
     try:
         return _try(info)
     except DEVICE_ERRORS as error:
-        return replace(info, reason=f"{info.label} is there, but a first product on it failed: {one_line(error)}")
+        return replace(
+            info,
+            reason=noted(
+                "{label} is there, but a first product on it failed: {error}", label=info.label, error=one_line(error)
+            ),
+        )
 
 
 def _try(info: DeviceInfo) -> DeviceInfo:
@@ -157,7 +163,12 @@ def _try(info: DeviceInfo) -> DeviceInfo:
     b = a.to(device.torch)
     wrong = torch.max(torch.abs((b @ b).cpu().double() - a.double() @ a.double())).item()
     if not wrong < 0.5:  # of values near 128; TF32 is off by at most about 0.1
-        return replace(info, reason=f"{info.label} is there, but gave a wrong product (off by {wrong:.3g}).")
+        return replace(
+            info,
+            reason=noted(
+                "{label} is there, but gave a wrong product (off by {wrong}).", label=info.label, wrong=f"{wrong:.3g}"
+            ),
+        )
     small = b[:8, :8].contiguous()
     product = min(time_block(lambda: b @ b, device.synchronize, 2).per_step for _ in range(3))
     call = min(time_block(lambda: small + small, device.synchronize, 20).per_step for _ in range(3))
@@ -198,7 +209,7 @@ def _gaps(a: torch.Tensor) -> dict[str, str]:
             b = a.to(getattr(torch, name))
             wrong = ((b @ b).cpu().double() - exact).abs().max().item() / exact.abs().max().item()
             if not wrong < 0.05:
-                found[name] = f"a first product was off by {100 * wrong:.0f} %"
+                found[name] = noted("a first product was off by {part} %", part=f"{100 * wrong:.0f}")
         except DEVICE_ERRORS as error:
             found[name] = one_line(error)
     return found
@@ -228,25 +239,27 @@ def why_missing(name: str) -> str:
     if module is not None and module.is_available():
         return ""
     what = {"cuda": "NVIDIA (or ROCm) GPU", "xpu": "Intel GPU"}[name]
-    return f"No {what} that this PyTorch ({torch.__version__}) can use."
+    return noted("No {what} that this PyTorch ({version}) can use.", what=what, version=torch.__version__)
 
 
 def _why_no_mps() -> str:
     if torch.backends.mps.is_available():
         return ""
     if sys.platform != "darwin":
-        return "MPS needs a Mac with Apple Silicon; this is " + {"linux": "Linux", "win32": "Windows"}.get(
-            sys.platform, sys.platform) + "."  # fmt: skip
+        here = {"linux": "Linux", "win32": "Windows"}.get(sys.platform, sys.platform)
+        return noted("MPS needs a Mac with Apple Silicon; this is {system}.", system=here)
     if is_translated():
-        return (
+        return noted(
             "This Python is an Intel build run by Rosetta and cannot reach the GPU: install an arm64 Python "
             "and make the virtual environment again with it."
         )
     if platform.machine() != "arm64":
-        return "MPS needs Apple Silicon; PyTorch no longer supports Intel Macs."
+        return noted("MPS needs Apple Silicon; PyTorch no longer supports Intel Macs.")
     if not torch.backends.mps.is_built():
-        return f"This PyTorch ({torch.__version__}) was built without MPS: install it again with pip."
-    return f"MPS needs macOS 14 or newer for this PyTorch; this is macOS {platform.mac_ver()[0]}."
+        version = torch.__version__
+        return noted("This PyTorch ({version}) was built without MPS: install it again with pip.", version=version)
+    release = platform.mac_ver()[0]
+    return noted("MPS needs macOS 14 or newer for this PyTorch; this is macOS {version}.", version=release)
 
 
 def one_line(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from bench.apple import Mac, this_mac
 from bench.environment import chip_name, is_translated, power_state
 from bench.home import bench_home
 from bench.units import size
+from bench.words import noted
 
 PACKAGES = ("torch", "torchvision", "streamlit", "plotly", "pandas", "numpy", "scipy")
 LEAST_TORCH = (2, 9)
@@ -54,9 +55,14 @@ def _python() -> Finding:
         f"Python {platform.python_version()} ({platform.machine()}) on {platform.platform(terse=True)}, {chip_name()}"
     )
     if is_translated():
-        return Finding("python", False, text + ", an Intel build run by Rosetta.", "Install an arm64 Python.")
+        return Finding(
+            "python",
+            False,
+            noted("{text}, an Intel build run by Rosetta.", text=text),
+            noted("Install an arm64 Python."),
+        )
     if sys.platform == "darwin" and platform.machine() != "arm64":
-        return Finding("python", False, text + ".", "Intel Macs are not supported: PyTorch no longer is there.")
+        return Finding("python", False, text + ".", noted("Intel Macs are not supported: PyTorch no longer is there."))
     return Finding("python", True, text)
 
 
@@ -66,15 +72,21 @@ def _machine() -> Finding:
 
     mac = this_mac() if sys.platform == "darwin" else Mac()
     power, low_power = power_state()
-    parts = [f"{psutil.cpu_count(logical=False) or psutil.cpu_count()} cores"]
+    parts = [noted("{n} cores", n=psutil.cpu_count(logical=False) or psutil.cpu_count())]
     if mac.performance_cores:
-        parts = [f"{mac.performance_cores} performance and {mac.efficiency_cores} efficiency cores"]
+        both = {"fast": mac.performance_cores, "slow": mac.efficiency_cores}
+        parts = [noted("{fast} performance and {slow} efficiency cores", **both)]
     if mac.gpu_cores:
-        parts.append(f"{mac.gpu_cores} GPU cores")
-    parts += [size(psutil.virtual_memory().total), f"power: {power}", f"low-power mode: {low_power}"]
+        parts.append(noted("{n} GPU cores", n=mac.gpu_cores))
+    parts += [
+        size(psutil.virtual_memory().total),
+        noted("power: {power}, low-power mode: {low}", power=power, low=low_power),
+    ]
     text = ", ".join(filter(None, [mac.model, *parts]))
     if low_power == "on":
-        return Finding("machine", False, text + ".", "Switch low-power mode off: it slows everything.", needed=False)
+        return Finding(
+            "machine", False, text + ".", noted("Switch low-power mode off: it slows everything."), needed=False
+        )
     return Finding("machine", True, text, needed=False)
 
 
@@ -85,10 +97,14 @@ def _packages() -> list[Finding]:
         try:
             found = version(name)
         except PackageNotFoundError:
-            findings.append(Finding(name, False, "not installed.", f"Run: pip install {name}", needed))
+            findings.append(
+                Finding(
+                    name, False, noted("not installed."), noted("Run: {command}", command=f"pip install {name}"), needed
+                )
+            )
             continue
         old = name == "torch" and tuple(int(part) for part in found.split(".")[:2]) < LEAST_TORCH
-        mend = "Run: pip install --upgrade torch torchvision" if old else ""
+        mend = noted("Run: {command}", command="pip install --upgrade torch torchvision") if old else ""
         findings.append(Finding(name, not old, found, mend, needed))
     return findings
 
@@ -97,16 +113,16 @@ def _device(info) -> Finding:
     needed = info.name == "cpu"
     if not info.usable:
         return Finding(info.label, False, info.reason, needed=needed)
-    gaps = "".join(f"; not {name} ({reason.rstrip('.')})" for name, reason in info.gaps)
+    gaps = "".join(noted("; not {name} ({reason})", name=name, reason=reason.rstrip(".")) for name, reason in info.gaps)
     formats = f"; {', '.join(info.dtypes)}{gaps}" if info.dtypes else ""
     return Finding(info.label, True, f"{info.hardware}{formats}", needed=needed)
 
 
 def _fallback() -> Finding:
     if os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") not in ("", "0"):
-        mend = "Unset it: operators that MPS lacks would run on the CPU unseen."
-        return Finding("MPS fallback", False, "PYTORCH_ENABLE_MPS_FALLBACK is set.", mend, needed=False)
-    return Finding("MPS fallback", True, "off: an operator that MPS lacks fails visibly", needed=False)
+        mend = noted("Unset it: operators that MPS lacks would run on the CPU unseen.")
+        return Finding("MPS fallback", False, noted("PYTORCH_ENABLE_MPS_FALLBACK is set."), mend, needed=False)
+    return Finding("MPS fallback", True, noted("off: an operator that MPS lacks fails visibly"), needed=False)
 
 
 def _folder() -> Finding:
@@ -117,8 +133,9 @@ def _folder() -> Finding:
         probe.write_text("")
         probe.unlink()
     except OSError as error:
-        mend = "Set BENCH_HOME to a folder that can be written."
-        return Finding("folder", False, f"{home} can't be written ({error.strerror or error}).", mend, needed=False)
+        mend = noted("Set BENCH_HOME to a folder that can be written.")
+        text = noted("{home} can't be written ({error}).", home=home, error=error.strerror or error)
+        return Finding("folder", False, text, mend, needed=False)
     return Finding("folder", True, str(home), needed=False)
 
 
@@ -126,6 +143,6 @@ def _images() -> Finding:
     from bench.datasets import available
 
     if available():
-        return Finding("Fashion-MNIST", True, "complete", needed=False)
-    mend = "Download it on the Training page, or with: python -m bench train --download"
-    return Finding("Fashion-MNIST", False, "not downloaded.", mend, needed=False)
+        return Finding("Fashion-MNIST", True, noted("complete"), needed=False)
+    mend = noted("Download it on the Training page, or with: python -m bench train --download")
+    return Finding("Fashion-MNIST", False, noted("not downloaded."), mend, needed=False)

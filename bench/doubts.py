@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.results import BUSY, CONVERGED, NOISY, TIMED_OUT, UNVERIFIED, Measurement, Run
 from bench.units import listed
-from bench.words import phrase, say
+from bench.words import phrase, retold, say
 
 MOST_NAMED = 4
 STATUSES = {  # behind "1 of 9 cases", behind "2 of 9 cases"
@@ -23,7 +23,8 @@ def doubts(run: Run) -> list[str]:
             struck.setdefault((run.name(m.case.lane), m.reason), []).append(m)
     for (lane, reason), some in struck.items():
         names = listed([run.what(m.case) for m in some], MOST_NAMED)
-        why = reason[:1].lower() + reason[1:]
+        why = retold(reason)
+        why = why[:1].lower() + why[1:]
         lines.append(
             say("{names} on {lane} is struck out: {why}", names=names, lane=lane, why=why)
             if len(some) == 1
@@ -49,7 +50,7 @@ def doubts(run: Run) -> list[str]:
         lines.append(say("Samples scatter widely (the machine was probably busy) at {names}.", names=names))
     for flag in dict.fromkeys(flag for m in run.measurements for flag in m.flags):
         names = [_name(run, m) for m in run.measurements if flag in m.flags]
-        lines.append(f"{listed(names, 3)}: {flag}")
+        lines.append(f"{listed(names, 3)}: {retold(flag)}")
     if run.environment.variables.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") not in ("", "0"):
         lines.append(say("PYTORCH_ENABLE_MPS_FALLBACK is set: operators that MPS lacks run on the CPU unseen."))
     if run.environment.translated:

@@ -23,7 +23,7 @@ from bench.plans import SweepPlan
 from bench.registry import OFF_ON
 from bench.results import FAILED, IMPOSSIBLE, WRONG
 from bench.stats import Estimate
-from bench.words import say
+from bench.words import noted, say
 
 if TYPE_CHECKING:
     from bench.runner import Control
@@ -90,7 +90,7 @@ def in_new_processes(plan: SweepPlan, times: int, control: Control) -> None:
     """A job: the plan in new processes, published as ``told``. Each process keeps its own run."""
 
     def tell(number: int) -> None:
-        control.publish(stage=f"process {number + 1} of {times}", done=number / times)
+        control.publish(stage=noted("process {number} of {total}", number=number + 1, total=times), done=number / times)
 
     control.publish(told=tuple(spreads(run_fresh(arguments_of(plan), times, tell, control.check))))
 

@@ -15,7 +15,7 @@ from bench.environment import Environment
 from bench.registry import Cost
 from bench.results import Run
 from bench.units import si, significant
-from bench.words import say
+from bench.words import noted, say
 
 CHIPS = Path(__file__).parent / "reference" / "apple-chips.csv"
 MARGIN = 1.15  # vendor figures are rounded and clocks are estimated
@@ -51,8 +51,10 @@ def ceiling(environment: Environment, device: str, copy_bytes_per_s: float = 0.0
     chip = _listed_chip(environment)
     if chip and not environment.is_emulated(device):
         roof = chip_roof(chip, device)
-        return Ceiling(roof.flops_per_s * MARGIN, roof.bytes_per_s * MARGIN, f"published for the {chip}")
-    return Ceiling(0.0, copy_bytes_per_s * COPY_MARGIN, "twice the copy measured here")
+        return Ceiling(
+            roof.flops_per_s * MARGIN, roof.bytes_per_s * MARGIN, noted("published for the {chip}", chip=chip)
+        )
+    return Ceiling(0.0, copy_bytes_per_s * COPY_MARGIN, noted("twice the copy measured here"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,15 @@ def impossible(cost: Cost, seconds: float, top: Ceiling) -> str:
     """Why ``seconds`` a step can't be true; empty if they can."""
     flops, traffic = cost.flops / seconds, cost.bytes_moved / seconds
     if top.flops_per_s and flops > top.flops_per_s:
-        return f"{si(flops, 'FLOP/s')} is more than the device can do ({si(top.flops_per_s, 'FLOP/s')}, {top.basis})."
+        return noted(
+            "{rate} is more than the device can do ({most}, {basis}).",
+            rate=si(flops, "FLOP/s"), most=si(top.flops_per_s, "FLOP/s"), basis=top.basis,
+        )  # fmt: skip
     if top.bytes_per_s and cost.bytes_moved > BEYOND_CACHES and traffic > top.bytes_per_s:
-        return f"{si(traffic, 'B/s')} is more than the device can move ({si(top.bytes_per_s, 'B/s')}, {top.basis})."
+        return noted(
+            "{rate} is more than the device can move ({most}, {basis}).",
+            rate=si(traffic, "B/s"), most=si(top.bytes_per_s, "B/s"), basis=top.basis,
+        )  # fmt: skip
     return ""
 
 
@@ -111,8 +119,14 @@ def drift(rounds: Sequence[Sequence[float]]) -> str:
     if abs(best - 1) <= DRIFT:
         return ""
     if best > 1:
-        return f"It became {significant(best)} times slower while it was measured (heat, or another program)."
-    return f"It became {significant(1 / best)} times faster while it was measured (warm-up, or another program ended)."
+        return noted(
+            "It became {factor} times slower while it was measured (heat, or another program).",
+            factor=significant(best),
+        )
+    return noted(
+        "It became {factor} times faster while it was measured (warm-up, or another program ended).",
+        factor=significant(1 / best),
+    )
 
 
 def clocks_disagree(wall_s: float, events_s: Sequence[float], tolerance: float) -> str:
@@ -122,4 +136,4 @@ def clocks_disagree(wall_s: float, events_s: Sequence[float], tolerance: float) 
     ratio = float(np.median(events_s)) / wall_s
     if abs(ratio - 1) <= tolerance:
         return ""
-    return f"The device's own clock says {significant(ratio)} times the wall clock."
+    return noted("The device's own clock says {factor} times the wall clock.", factor=significant(ratio))

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING
 from bench import stats, timing
 from bench.attempts import Attempts
 from bench.cases import Case
-from bench.contest import judge_spread
 from bench.datasets import ImageSet, load
 from bench.plans import ReplayPlan, TrainingPlan
 from bench.registry import NETWORKS, Cost
 from bench.results import NOISY, Failure, Learning, Measurement, Outcome, Run
+from bench.subject import judge_spread
 from bench.sweep import measure
 from bench.units import significant
-from bench.words import say
+from bench.words import noted, say
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -188,7 +188,7 @@ class _Trainings:
         learning = Learning(self._plan.images, self._images.label, (total,), {})
         status, reason = judge_spread(walls)
         if len(walls) < stats.FEWEST:
-            status, reason = NOISY, "A single pass, as in the article: there is no interval."
+            status, reason = NOISY, noted("A single pass, as in the article: there is no interval.")
         return Measurement(
             case, cost, status, reason, walls[0], 1, tuple(walls), (len(walls),),
             article_s=article / (steps if passes == 3 else self._plan.images / batch), learning=learning,
@@ -199,7 +199,8 @@ class _Trainings:
             total = self._batches
             position = self._plan.cases.index(case) / len(self._plan.cases)
             done = 0.2 + 0.8 * (position + batches / total / len(self._plan.cases))
-            self._control.publish(current=case, stage=f"batch {batches} of {total}", done=min(done, 1.0), left_s=None)
+            stage = noted("batch {number} of {total}", number=batches, total=total)
+            self._control.publish(current=case, stage=stage, done=min(done, 1.0), left_s=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from bench.cases import Case, Lane
 from bench.environment import Environment
 from bench.registry import NETWORKS, Cost
 from bench.units import count
+from bench.words import say
 
 REFERENCE = "cpu"  # speed-ups are against it
 BUSY, DOUBTFUL = 0.1, 0.25  # noise above which to doubt the machine, and the number
@@ -196,10 +197,15 @@ class Run:
         network, slash, mode = case.workload.partition("/")
         if not slash:
             return count(case.size)
-        batch = (
-            "" if self._batches <= {case.size} else ", one image" if case.size == 1 else f", batch {count(case.size)}"
+        title = NETWORKS[network].title
+        name = (
+            say("Training {network}", network=title)
+            if mode == "train"
+            else say("Inference with {network}", network=title)
         )
-        return f"{'Training' if mode == 'train' else 'Inference with'} {NETWORKS[network].title}{batch}"
+        if self._batches <= {case.size}:
+            return name
+        return name + (say(", one image") if case.size == 1 else say(", batch {size}", size=count(case.size)))
 
     @property
     def emulated(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from bench.results import (
     Measurement,
     Memory,
 )
+from bench.words import noted
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,6 +38,7 @@ OTHERS_SHARE = 0.5  # of one core, taken by other programs during a round: then 
 TICK_S = 0.02  # system times advance in ticks, each core's on its own: so far they may be off, times the root of cores
 MOST_REPEATS = 0.5  # of the rounds; a machine that is never quiet is measured as it is, and said to be busy
 COUNTABLE_S = 0.05  # shorter stretches can't be judged
+TARGET = 0.05  # of the median's interval, where an epoch is as long as it is: it is only reported
 PREEMPTED, PREEMPTED_PER_S = 2, 40  # times the core was taken away; seen in 50 ms: 0 to 2 quiet, 4 to 7 busy
 
 
@@ -110,15 +112,18 @@ class Subject:
         if enough and rounds >= budget.min_rounds and width <= budget.target:
             return CONVERGED, ""
         if enough:
-            unmet = f"the interval is ±{width:.1%} of the median, wanted ±{budget.target:.0%}"
+            unmet = noted(
+                "the interval is ±{width} of the median, wanted ±{target}",
+                width=f"{width:.1%}", target=f"{budget.target:.0%}",
+            )  # fmt: skip
         else:
-            unmet = f"only {len(samples)} of the wanted {budget.min_samples} samples"
+            unmet = noted("only {some} of the wanted {all} samples", some=len(samples), all=budget.min_samples)
         if self.spent_s >= budget.limit_s:
             if enough and rounds < budget.min_rounds and width <= budget.target:
-                unmet = f"only {rounds} of the wanted {budget.min_rounds} rounds"
-            return TIMED_OUT, f"After {budget.limit_s:.0f} s {unmet}."
+                unmet = noted("only {some} of the wanted {all} rounds", some=rounds, all=budget.min_rounds)
+            return TIMED_OUT, noted("After {limit} s {unmet}.", limit=f"{budget.limit_s:.0f}", unmet=unmet)
         if enough and rounds >= budget.max_rounds:
-            return NOISY, f"After {rounds} rounds {unmet}."
+            return NOISY, noted("After {rounds} rounds {unmet}.", rounds=rounds, unmet=unmet)
         return None
 
     def measurement(self, budget: Budget, ceiling: guards.Ceiling) -> Measurement:
@@ -135,7 +140,7 @@ class Subject:
         if self.check and self.check.verdict == REDUCED:
             doubts.append(self.check.text)
         if self.repeats >= MOST_REPEATS * budget.min_rounds:
-            doubts.append("Other programs kept the machine busy while it was measured.")
+            doubts.append(noted("Other programs kept the machine busy while it was measured."))
         return Measurement(
             self.case, self.cost, status, reason, self.first_call_s, self.calls, self.samples,
             rounds=tuple(map(len, rounds)),
@@ -150,3 +155,13 @@ def _noisy(lasted: float, busy: float, preempted: int) -> bool:
     allowed = OTHERS_SHARE * lasted + TICK_S * (os.cpu_count() or 1) ** 0.5
     switches = COUNTED_THREADS * (PREEMPTED + PREEMPTED_PER_S * lasted)
     return lasted >= COUNTABLE_S and (busy > allowed or preempted > switches)
+
+
+def judge_spread(samples: Sequence[float]) -> tuple[str, str]:
+    """Status and reason of samples whose number was not chosen: CONVERGED, or NOISY above TARGET."""
+    width = stats.median(samples).relative_half_width
+    if width <= TARGET:
+        return CONVERGED, ""
+    return NOISY, noted(
+        "The interval is ±{width} of the median, wanted ±{target}.", width=f"{width:.0%}", target=f"{TARGET:.0%}"
+    )

@@ -27,6 +27,7 @@ from bench.registry import CHANNELS_LAST, OPERATIONS, WIDTHS, stored
 from bench.results import Failure, Outcome, Run
 from bench.runner import GrowingRun
 from bench.subject import Subject
+from bench.words import noted
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,7 +59,7 @@ def measure(plan: SweepPlan, control: Control, before: Sequence[Outcome] = ()) -
     for n in filter(plan.group, plan.sizes):
         if n in outlook.left_out:
             for case in plan.group(n):
-                finish(Failure(case, f"Not tried: it {outlook.left_out[n]}."))
+                finish(Failure(case, noted("Not tried: it {reason}.", reason=outlook.left_out[n])))
         else:
             _Group(plan, n, devices, ceilings, control, pace, attempts, finish).measure()
             pace.finish(n)
@@ -130,7 +131,9 @@ class _Group:
         from bench.verify import Outline
 
         device = self._devices[case.device]
-        self._say(case, f"{'compiling, ' if case.compiled else ''}first call and warm-up")
+        self._say(
+            case, noted("compiling, first call and warm-up") if case.compiled else noted("first call and warm-up")
+        )
         answers: list[Tensor] = []
         if case.layout == CHANNELS_LAST:
             inputs = tuple(t.to(memory_format=torch.channels_last) if t.dim() == 4 else t for t in inputs)
@@ -159,7 +162,7 @@ class _Group:
 
     def _visit(self, subject: Subject, number: int) -> None:
         part = (number - 1) / (1.3 * self._budget.min_rounds)
-        self._say(subject.case, f"round {number}", subject.samples, min(part, 0.95))
+        self._say(subject.case, noted("round {number}", number=number), subject.samples, min(part, 0.95))
         subject.visit(self._budget, self._control)
 
     def _conclude(self, subject: Subject) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bench.registry import Operation, computed
 from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
 from bench.units import significant
+from bench.words import noted
 
 if TYPE_CHECKING:
     import torch
@@ -86,7 +87,7 @@ class Judge:
         import torch
 
         if self._exact is None:
-            return Check(UNVERIFIED, None, None, "Too large to be checked in a reasonable time.")
+            return Check(UNVERIFIED, None, None, noted("Too large to be checked in a reasonable time."))
         shape, dtype, device = outline
         many = max(1, min(200, NAN_ELEMENTS // max(1, math.prod(shape))))
         # as many as use up what the allocator has lying about: then it hands out one of these, or several joined
@@ -101,15 +102,17 @@ class Judge:
         finite = torch.isfinite(out if out.numel() > FINITE_ON_CPU else out.cpu())
         if not bool(finite.all()):
             share = 1 - finite.sum().item() / finite.numel()
-            return Check(WRONG, None, self.limit, f"{share:.2%} of its result are not finite numbers.")
+            text = noted("{share} of its result are not finite numbers.", share=f"{share:.2%}")
+            return Check(WRONG, None, self.limit, text)
         for dimension, axis in self._axes.items():
             out = out.index_select(dimension, torch.tensor(axis, device=out.device))
         error = ((out.cpu().double() - self._exact).abs() / self._scale.clamp_min(1e-300)).max().item()
         if error <= self.limit:
             return Check(RIGHT, error, self.limit)
         if error <= self.limit + max(2 * REDUCED_ROUNDOFF, 4 * ROUNDOFF[computed(self._dtype)]):
-            return Check(REDUCED, error, self.limit, f"Computed with reduced precision (off by {part(error)}).")
-        return Check(WRONG, error, self.limit, f"Its result differs from the reference by {part(error)}.")
+            return Check(REDUCED, error, self.limit, reduced(error))
+        text = noted("Its {what} differs from the reference by {part}.", what=noted("result"), part=part(error))
+        return Check(WRONG, error, self.limit, text)
 
     @property
     def limit(self) -> float:
@@ -135,6 +138,11 @@ def number(error: float) -> float | None:
     return error if math.isfinite(error) else None
 
 
+def reduced(error: float) -> str:
+    """The sentence of REDUCED."""
+    return noted("Computed with reduced precision (off by {part}).", part=part(error))
+
+
 def part(error: float) -> str:
     """A relative error for people."""
-    return f"{significant(100 * error, 2)} %" if math.isfinite(error) else "no number at all"
+    return f"{significant(100 * error, 2)} %" if math.isfinite(error) else noted("no number at all")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from bench.compiling import answer
 from bench.registry import FLOAT32, Network, computed, stored
 from bench.results import REDUCED, RIGHT, WRONG, Check
-from bench.verify import ROUNDOFF, number, part
+from bench.verify import ROUNDOFF, number, part, reduced
+from bench.words import noted
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,7 +53,10 @@ def check_step(network: Network, learner: Learner, index: Tensor, fresh: bool) -
         torch.backends.cudnn.allow_tf32 = True
     if second.verdict != RIGHT:
         return first
-    text = f"Computed with reduced precision: TF32 (off by {part(first.error)}; without it by {part(second.error)})."
+    text = noted(
+        "Computed with reduced precision: TF32 (off by {part}; without it by {rest}).",
+        part=part(first.error), rest=part(second.error),
+    )  # fmt: skip
     return Check(REDUCED, first.error, first.limit, text)
 
 
@@ -78,7 +82,7 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
     most = {kind: max(largest, FEW[kind] * unit) for kind, largest in LARGEST_LIMIT.items()}
     found = []  # (error over its limit, error, limit, what)
     errors = _errors(got, exact, unit)
-    sizes = {f"gradient of {name}": gradient.numel() for name, gradient in exact[1].items()}
+    sizes = {_gradient(name): gradient.numel() for name, gradient in exact[1].items()}
     for (what, kind), error in errors.items():
         limit = most[kind] if few else max(limits[kind], min(MANY * yardstick[what, kind], most[kind]))
         if kind == "along" and what in sizes:  # scatter of d numbers has a part along any direction, its size over √d
@@ -86,7 +90,8 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
         found.append((error / limit if math.isfinite(error) else math.inf, error, limit, what))
     share, error, limit, what = max(found)
     if share > 1:
-        return Check(WRONG, number(error), limit, f"Its {what} differs from the reference by {part(error)}.")
+        text = noted("Its {what} differs from the reference by {part}.", what=what, part=part(error))
+        return Check(WRONG, number(error), limit, text)
     norms = {name: gradient.norm().item() for name, gradient in exact[1].items()}
     spacing = 2 * ROUNDOFF[stored(dtype)]
     moved = [
@@ -95,15 +100,20 @@ def _check_once(network: Network, learner: Learner, index: Tensor, fresh: bool) 
         if norms[name] > 1e-3 * math.hypot(*norms.values())
     ]
     if not all(map(math.isfinite, moved)):
-        text = "Its weights are no numbers any more after a step; some formats are too short for this optimiser."
+        text = noted("Its weights are no numbers any more after a step; some formats are too short for this optimiser.")
         return Check(WRONG, None, UPDATE_LIMIT, text)
     if max(moved) > UPDATE_LIMIT:
-        return Check(WRONG, max(moved), UPDATE_LIMIT, "Its weights did not move as the optimiser should move them.")
+        return Check(
+            WRONG, max(moved), UPDATE_LIMIT, noted("Its weights did not move as the optimiser should move them.")
+        )
     error, what = max((error, what) for _, error, _, what in found)
     limit = max(GRADIENT_LIMIT, (2 if few else 1) * MANY * max(yardstick.values(), default=most["across"]))
     if error > limit:
-        such = "" if few else ", such as TF32"
-        text = f"Computed with reduced precision{such} (its {what} is off by {part(error)})."
+        off = {"what": what, "part": part(error)}
+        if few:
+            text = noted("Computed with reduced precision (its {what} is off by {part}).", **off)
+        else:
+            text = noted("Computed with reduced precision, such as TF32 (its {what} is off by {part}).", **off)
         return Check(REDUCED, error, limit, text)
     return Check(RIGHT, error, limit)
 
@@ -144,18 +154,22 @@ def _yardstick(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor,
         return {}
 
 
+def _gradient(name: str) -> str:
+    return noted("gradient of {name}", name=name)
+
+
 def _errors(got: tuple[Tensor, dict], exact: tuple[Tensor, dict], unit: float) -> dict[tuple[str, str], float]:
     """Relative errors of the loss and of each gradient, "along" the right one and "across" it.
 
     A gradient that is nothing beside all of them (of a bias before batch normalisation) is rounding alone; ``unit`` is
     the roundoff of what is computed in.
     """
-    errors = {("loss", "along"): ((got[0] - exact[0]).abs() / exact[0].abs()).item()}
+    errors = {(noted("loss"), "along"): ((got[0] - exact[0]).abs() / exact[0].abs()).item()}
     total = math.hypot(*(gradient.norm().item() for gradient in exact[1].values()))
     for name, right in exact[1].items():
         wrong, size = got[1][name] - right, right.norm().item() + max(1e-3, 4 * unit) * total
-        errors[f"gradient of {name}", "along"] = abs((wrong * right).sum().item()) / size**2
-        errors[f"gradient of {name}", "across"] = wrong.norm().item() / size
+        errors[_gradient(name), "along"] = abs((wrong * right).sum().item()) / size**2
+        errors[_gradient(name), "across"] = wrong.norm().item() / size
     return errors
 
 
@@ -168,9 +182,10 @@ def check_answers(network: Network, learner: Learner, index: Tensor) -> Check:
     unit = ROUNDOFF[computed(learner.lane.dtype)]
     limit = max(LOSS_LIMIT, 8 * unit)
     if not math.isfinite(error) or error > max(REDUCED_LIMIT, 64 * unit):
-        return Check(WRONG, number(error), limit, f"Its answers differ from the reference by {part(error)}.")
+        text = noted("Its answers differ from the reference by {part}.", part=part(error))
+        return Check(WRONG, number(error), limit, text)
     if error > limit:
-        return Check(REDUCED, error, limit, f"Computed with reduced precision (off by {part(error)}).")
+        return Check(REDUCED, error, limit, reduced(error))
     return Check(RIGHT, error, limit)
 
 

@@ -1,23 +1,27 @@
 """The reader's language: every sentence passes through ``say``, every number asks here for its separators.
 
 English stands in the code and is the key; another language is a catalog in ``bench/translations``, in gettext's format,
-with all its texts in one place. What a run keeps (reasons, flags) and what the doctor finds stay English: files and
-reports read the same anywhere.
+with all its texts in one place. What a run keeps (reasons, flags) and what the doctor finds is kept in English, so that
+files read the same anywhere, and retold where it is shown.
 """
 
 from __future__ import annotations
 
+import re
+import string
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "id": "Bahasa Indonesia"}
 THIN = "\u202f"  # narrow no-break space, between groups of three digits
 FOLDER = Path(__file__).parent / "translations"
-
+KEPT = "kept"  # the comment in a catalog
+WITHIN_A_SENTENCE = r"(?:(?!\. [A-Z]).)+"
+NUMBER = re.compile(r"[±-]?[\d\u202f]+(\.\d+)?(\s?[^\W\d]+(/s)?|\s?%)?")  # with a unit
 
 _speaking: ContextVar[str] = ContextVar("speaking", default="")
 
@@ -59,6 +63,54 @@ def phrase(text: str) -> str:
     return text
 
 
+def noted(text: str, **values: object) -> str:
+    """``text`` in English, its ``{names}`` filled in: for what a run keeps; ``retold`` says it to the reader."""
+    return text.format(**values) if values else text
+
+
+def retold(text: str) -> str:
+    """What was ``noted``, in the reader's language; as it is where the catalog has no such sentence."""
+    return text if language() == ENGLISH or not text else _retold(language(), text)
+
+
+@lru_cache(maxsize=4096)
+def _retold(name: str, text: str) -> str:
+    if told := catalog(name).get(text):
+        return told
+    if told := _filled(name, text, WITHIN_A_SENTENCE):
+        return told
+    first, _, rest = text.partition(". ")  # several sentences, one after the other
+    if rest[:1].isupper() and (told := f"{_retold(name, first + '.')} {_retold(name, rest)}") != text:
+        return told
+    if told := _filled(name, text, ".+"):  # something of several sentences stands in a place, such as an error's text
+        return told
+    if NUMBER.fullmatch(text):
+        return text.translate(str.maketrans(dict(zip((".", THIN), _separators(name), strict=True))))
+    return text
+
+
+def _filled(name: str, text: str, value: str) -> str:
+    """The first sentence with places that ``text`` fills, its values retold, too; empty if it fills none."""
+    for pattern, told in _patterns(name, value):
+        if found := pattern.fullmatch(text):
+            return told.format(**{key: _retold(name, inner) for key, inner in found.groupdict().items()})
+    return ""
+
+
+@cache
+def _patterns(name: str, value: str) -> list[tuple[re.Pattern, str]]:
+    """Sentences with places that a run keeps; those with most letters first, they say most."""
+    found = []
+    for text in _marked(name):
+        parts = list(string.Formatter().parse(text))
+        if any(place for _, place, _, _ in parts):
+            pattern = "".join(
+                re.escape(before) + (f"(?P<{place}>{value})" if place else "") for before, place, *_ in parts
+            )
+            found.append((sum(len(before) for before, *_ in parts), re.compile(pattern, re.DOTALL), text))
+    return [(pattern, catalog(name)[text]) for _, pattern, text in sorted(found, key=lambda one: (-one[0], one[2]))]
+
+
 def separators() -> tuple[str, str]:
     """Decimal mark, and what stands between groups of three digits."""
     return _separators(language())
@@ -67,12 +119,21 @@ def separators() -> tuple[str, str]:
 @cache
 def catalog(name: str) -> Mapping[str, str]:
     """English to the language of this name; empty for English."""
-    if name == ENGLISH:
-        return {}
+    return {} if name == ENGLISH else {message.id: message.string for message in _messages(name)}
+
+
+@cache
+def _marked(name: str) -> frozenset[str]:
+    """What a run keeps: marked by a comment, since any text at all may look like "{this} of {that}"."""
+    return frozenset(message.id for message in _messages(name) if KEPT in message.auto_comments)
+
+
+@cache
+def _messages(name: str) -> list:
     from babel.messages.pofile import read_po
 
     with (FOLDER / f"{name}.po").open("rb") as file:
-        return {message.id: message.string for message in read_po(file, name) if message.id}
+        return [message for message in read_po(file, name) if message.id]
 
 
 @cache

@@ -331,7 +331,7 @@ def test_a_device_that_says_nothing_for_long_is_named_and_left_alone(app, monkey
     monkeypatch.setattr(type(runner), "snapshot", property(lambda self: now))
     clean(app.run())
     (told,) = [w.value for w in app.warning if "said nothing" in w.value]
-    assert "matvec 64 on MPS has said nothing for 2 min" in told and "the device hangs" in told
+    assert "Matrix × vector, 64 on MPS has said nothing for 2 min" in told and "the device hangs" in told
     now = replace(now, told_at=timing.clock())
     clean(app.run())
     assert not any("said nothing" in w.value for w in app.warning)

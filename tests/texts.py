@@ -11,7 +11,7 @@ from bench.cases import EFFORTS
 from bench.ui import controls, details, explore, report, sweep_view, tables
 
 ROOT = Path(__file__).resolve().parent.parent
-MARKS = ("say", "phrase")
+MARKS = ("say", "phrase", "noted")
 STATUSES = ("converged", "noisy", "timed out", "failed", "wrong", "unverified", "impossible")
 HEADS = (  # of tables that are made where they are shown
     "model", "device", "batch", "size", "case", "status", "note", "samples", "fastest process", "slowest",
@@ -26,10 +26,15 @@ def texts() -> set[str]:
     return {text for text in (*_marked(), *_named()) if text}
 
 
-def _marked() -> Iterator[str]:
+def noted() -> set[str]:
+    """Those that a run keeps."""
+    return set(_marked(("noted",)))
+
+
+def _marked(marks: tuple[str, ...] = MARKS) -> Iterator[str]:
     for path in (ROOT / "app.py", *(ROOT / "bench").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MARKS:
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in marks:
                 text = node.args[0]
                 if isinstance(text, ast.Constant):
                     yield text.value

@@ -15,7 +15,7 @@ from bench.results import Measurement, Run
 from bench.runner import Curve
 from bench.ui.plain import escaped
 from bench.units import count, si, significant, span
-from bench.words import say, separators
+from bench.words import retold, say, separators
 
 COLORS = {"cpu": "#E69F00", "mps": "#0072B2", "cuda": "#009E73", "xpu": "#CC79A7"}  # Okabe-Ito; the same everywhere
 PHASE_COLORS = {"loading": "#999999", "copy": "#F0E442", "forward": "#56B4E9", "backward": "#0072B2",
@@ -193,7 +193,7 @@ def _struck_out(figure: go.Figure, run: Run) -> None:
         figure.add_scatter(
             x=[m.case.size for m in wrong], y=[m.median_s.value for m in wrong], mode="markers", name=say("struck out"),
             marker={"symbol": "x", "size": 12, "color": [COLORS.get(m.case.device, "#888") for m in wrong]},
-            customdata=[escaped(f"{run.name(m.case.lane)}: {m.reason}") for m in wrong],
+            customdata=[escaped(f"{run.name(m.case.lane)}: {retold(m.reason)}") for m in wrong],
             hovertemplate="<b>%{x}</b>, struck out<br>%{customdata}<extra></extra>",
         )  # fmt: skip
 
@@ -242,7 +242,7 @@ def _hover(run: Run, m: Measurement, more: str = "") -> str:
                 ends=span(speedup),
             )
         )
-    lines += [escaped(line) for line in (more, m.reason, *m.flags) if line]
+    lines += [escaped(line) for line in (more, *map(retold, (m.reason, *m.flags))) if line]
     return "<br>".join(lines)
 
 

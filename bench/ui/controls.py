@@ -25,7 +25,7 @@ from bench.registry import ARTICLE_SIZES, CONTIGUOUS, FLOAT32, LAYOUTS, NETWORKS
 from bench.runner import Snapshot
 from bench.ui.plain import plain
 from bench.units import count
-from bench.words import phrase, say
+from bench.words import phrase, retold, say
 
 SPACINGS = ("geometric", "even")
 ARTICLE, RANGE = "article", "range"
@@ -210,7 +210,7 @@ def _choose_devices(snapshot: Snapshot) -> tuple[str, ...] | None:
     )  # fmt: skip
     absent = [device for device in snapshot.devices if not device.usable]
     if absent:
-        reasons = "\n\n".join(f"**{device.label}**: {device.reason}" for device in absent)
+        reasons = "\n\n".join(f"**{device.label}**: {retold(device.reason)}" for device in absent)
         st.caption(say("Not here: {labels}", labels=", ".join(device.label for device in absent)), help=reasons)
     if not chosen:
         st.error(say("Choose at least one device."))

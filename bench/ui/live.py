@@ -7,12 +7,13 @@ from collections.abc import Callable
 import streamlit as st
 
 from bench import timing
+from bench.registry import OPERATIONS
 from bench.runner import Job, Snapshot, State
 from bench.ui.notices import about_keeping
 from bench.ui.plain import plain
 from bench.ui.session import drawing, runner
-from bench.units import duration
-from bench.words import phrase, say
+from bench.units import count, duration
+from bench.words import phrase, retold, say
 
 NAMES = {
     "sweep": phrase("A sweep"),
@@ -79,7 +80,7 @@ def _panel(kind: str, draw: Callable[[Snapshot], None]) -> None:
 
 
 def _progress(snapshot: Snapshot) -> None:
-    words = [say(snapshot.stage)]
+    words = [retold(snapshot.stage)]
     if snapshot.current:
         words.insert(0, describe(snapshot))
     if snapshot.left_s is not None:
@@ -103,8 +104,10 @@ def _silence(snapshot: Snapshot) -> None:
 def describe(snapshot: Snapshot) -> str:
     """The case being measured, in words."""
     case, run = snapshot.current, snapshot.run
-    label = run.name(case.lane) if run else case.device
-    return say("{what} on {lane}", what=f"{case.workload} {case.size}", lane=label)
+    what = run.what(case) if run else count(case.size)
+    if case.workload in OPERATIONS:
+        what = f"{say(OPERATIONS[case.workload].title)}, {what}"
+    return say("{what} on {lane}", what=what, lane=run.name(case.lane) if run else case.device)
 
 
 def show_end(snapshot: Snapshot) -> None:

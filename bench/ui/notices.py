@@ -14,7 +14,7 @@ from bench.runner import Snapshot, State
 from bench.store import Head, StoreError
 from bench.ui.plain import plain
 from bench.ui.session import kept, runner
-from bench.words import say
+from bench.words import retold, say
 
 MOST_HEADLINES = 3
 
@@ -26,7 +26,7 @@ def about_devices(snapshot: Snapshot) -> None:
         st.code(snapshot.details, language=None)
         return
     if snapshot.devices and {device.name for device in snapshot.usable} == {REFERENCE}:
-        mps = next((plain(device.reason) for device in snapshot.devices if device.name == "mps"), "")
+        mps = next((plain(retold(device.reason)) for device in snapshot.devices if device.name == "mps"), "")
         st.info(
             say(
                 "No accelerator here, so only the CPU can be measured. {mps} Its number formats and threads can "
@@ -60,7 +60,7 @@ def _about_crash(head: Head) -> None:
             case=f"{head.case.workload} {head.case.size}",
             device=head.case.device,
         )
-    stage = f" ({head.stage})" if head.stage else ""
+    stage = f" ({retold(head.stage)})" if head.stage else ""
     st.warning(
         say(
             "{end} {outcomes} of {planned} cases of that run ({what}, {when} UTC) are kept.",

@@ -18,7 +18,7 @@ from bench.ui.explore import show_any_axis
 from bench.ui.notices import about_doubts, about_run, headlines
 from bench.ui.plain import plain
 from bench.units import count, si, significant
-from bench.words import phrase, say
+from bench.words import phrase, retold, say
 
 MOST_LANES = 4
 TABS = ("Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Any axis", "Table")
@@ -157,7 +157,7 @@ def _samples(run: Run, event: object) -> None:
             disturbed=chosen.disturbed,
             status=say(chosen.status),
         )
-        + f" {plain(chosen.reason)}"
+        + f" {plain(retold(chosen.reason))}"
     )
 
 

@@ -16,7 +16,7 @@ from bench.replay import published, readings
 from bench.results import Failure, Measurement, Run
 from bench.ui.plain import plain
 from bench.units import si, significant, size
-from bench.words import say
+from bench.words import retold, say
 
 MOST_NAMED = 3  # cases that failed for the same reason
 MEMORY = {
@@ -113,7 +113,7 @@ def failures(run: Run) -> None:
                 "{names} on {lane}: {error}",
                 names=", ".join(names[:MOST_NAMED]) + more,
                 lane=run.name(lane),
-                error=plain(error),
+                error=plain(retold(error)),
             ),
             icon=":material/block:",
         )
@@ -127,7 +127,7 @@ def _called(run: Run, failure: Failure) -> str:
 def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str, object]:
     row = {axis: outcome.case.size, "device": run.name(outcome.case.lane), "status": say(outcome.status)}
     if isinstance(outcome, Failure):
-        return row | {"note": outcome.error}
+        return row | {"note": retold(outcome.error)}
     mid, speedup = outcome.median_s, run.speedup(outcome)
     return row | {
         "median": mid.value, "low": mid.low, "high": mid.high, "speed-up": speedup and speedup.value,
@@ -136,7 +136,7 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
         "device clock": median(outcome.events_s) if outcome.events_s else None,
         "error": outcome.check and outcome.check.error, "first call": outcome.first_call_s,
         **_memory(outcome),
-        "samples": len(outcome.samples_s), "note": " ".join((outcome.reason, *outcome.flags)).strip(),
+        "samples": len(outcome.samples_s), "note": " ".join(map(retold, (outcome.reason, *outcome.flags))).strip(),
     }  # fmt: skip
 
 
