@@ -52,7 +52,7 @@ def speaking(name: str) -> Iterator[None]:
         _speaking.reset(before)
 
 
-def say(text: str, **values: object) -> str:
+def say(text: str, /, **values: object) -> str:
     """``text`` in the reader's language, its ``{names}`` filled in; in English where there is no translation."""
     told = catalog(language()).get(text) or text
     return told.format(**values) if values else told
@@ -63,7 +63,7 @@ def phrase(text: str) -> str:
     return text
 
 
-def noted(text: str, **values: object) -> str:
+def noted(text: str, /, **values: object) -> str:
     """``text`` in English, its ``{names}`` filled in: for what a run keeps; ``retold`` says it to the reader."""
     return text.format(**values) if values else text
 
