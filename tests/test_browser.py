@@ -270,7 +270,7 @@ def test_one_run_at_a_time(tab, second_tab):
     expect(second_tab.stop_button).to_be_visible()
     expect(second_tab.run_button).to_have_count(0)
     for each in (tab, second_tab):
-        expect(each.page.get_by_test_id("stProgress")).to_contain_text("matvec")
+        expect(each.page.get_by_test_id("stProgress")).to_contain_text("Matrix × vector")
     second_tab.page.reload()
     expect(second_tab.stop_button).to_be_visible()
     second_tab.stop_button.click()
