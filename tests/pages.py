@@ -172,7 +172,9 @@ class Dashboard:
 
     def devices(self) -> list[str]:
         """Labels of those that can be chosen."""
-        return self.keyed("devices").get_by_role("toolbar").get_by_role("button").all_inner_texts()
+        buttons = self.keyed("devices").get_by_role("toolbar").get_by_role("button")
+        expect(buttons.first).to_be_visible()  # asking for all texts does not wait
+        return buttons.all_inner_texts()
 
     def chart(self, name: str) -> Locator:
         """A Plotly chart, in the tab that is shown or in another."""

@@ -53,8 +53,9 @@ class Soak:
 
     @property
     def threads_left(self) -> int:
+        """That were there after every run of the second half, beyond the most after one of the first."""
         half = len(self.threads) // 2
-        return min(self.threads[half:]) - min(self.threads[:half])
+        return min(self.threads[half:]) - max(self.threads[:half])
 
 
 def soak(folder: Path, seconds: float, tabs: int, pause_s: float = PAUSE_S) -> Soak:
