@@ -21,6 +21,7 @@ THIN = "\u202f"  # narrow no-break space, between groups of three digits
 FOLDER = Path(__file__).parent / "translations"
 KEPT = "kept"  # the comment in a catalog
 WITHIN_A_SENTENCE = r"(?:(?!\. [A-Z]).)+"
+LONGEST = 1000  # characters; nothing noted comes near, and a file from elsewhere may hold a text that never ends
 NUMBER = re.compile(r"[±-]?[\d\u202f]+(\.\d+)?(\s?[^\W\d]+(/s)?|\s?%)?")  # with a unit
 
 _speaking: ContextVar[str] = ContextVar("speaking", default="")
@@ -70,7 +71,7 @@ def noted(text: str, /, **values: object) -> str:
 
 def retold(text: str) -> str:
     """What was ``noted``, in the reader's language; as it is where the catalog has no such sentence."""
-    return text if language() == ENGLISH or not text else _retold(language(), text)
+    return _retold(language(), text) if language() != ENGLISH and len(text) <= LONGEST else text
 
 
 @lru_cache(maxsize=4096)

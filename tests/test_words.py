@@ -72,6 +72,14 @@ def test_sentences_and_numbers_within_what_is_kept_are_retold_too(indonesian):
     assert words.retold("CUDA error: out of memory") == "CUDA error: out of memory"
 
 
+@pytest.mark.parametrize("text", ["A. ", "Not tried. ", "After 3 rounds ", "x" * 20])
+def test_a_text_that_never_ends_is_shown_as_it_is(indonesian, text):
+    """A run file may hold one; to look for sentences in sentences has gone deeper than Python can."""
+    assert words.retold(text * 1000) == text * 1000
+    longest = (text * 1000)[: words.LONGEST]
+    assert isinstance(words.retold(longest), str)
+
+
 def names(text):
     """Of the places to fill in, with their formats."""
     return sorted((name, form) for _, name, form, _ in string.Formatter().parse(text) if name is not None)
