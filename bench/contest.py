@@ -178,7 +178,7 @@ class Contest:
             samples.append(block / images * self._batch)
             seconds, seen = seconds + block, seen + images
             part_done = 0.9 + 0.08 * seen / plan.images
-            self._watch.tell(training, "inference", part_done, spent + seconds, tuple(samples), case)
+            self._watch.tell(training, noted("inference"), part_done, spent + seconds, tuple(samples), case)
         learning = Learning(plan.images, self._images.label, (seconds,), progress.infer_phases)
         check = check_answers(self._network, learner, batches[0])
         self._record(

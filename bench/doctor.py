@@ -72,16 +72,12 @@ def _machine() -> Finding:
 
     mac = this_mac() if sys.platform == "darwin" else Mac()
     power, low_power = power_state()
-    parts = [noted("{n} cores", n=psutil.cpu_count(logical=False) or psutil.cpu_count())]
+    parts = [f"{psutil.cpu_count(logical=False) or psutil.cpu_count()} cores"]
     if mac.performance_cores:
-        both = {"fast": mac.performance_cores, "slow": mac.efficiency_cores}
-        parts = [noted("{fast} performance and {slow} efficiency cores", **both)]
+        parts = [f"{mac.performance_cores} performance and {mac.efficiency_cores} efficiency cores"]
     if mac.gpu_cores:
-        parts.append(noted("{n} GPU cores", n=mac.gpu_cores))
-    parts += [
-        size(psutil.virtual_memory().total),
-        noted("power: {power}, low-power mode: {low}", power=power, low=low_power),
-    ]
+        parts.append(f"{mac.gpu_cores} GPU cores")
+    parts += [size(psutil.virtual_memory().total), f"power: {power}", f"low-power mode: {low_power}"]
     text = ", ".join(filter(None, [mac.model, *parts]))
     if low_power == "on":
         return Finding(
@@ -113,7 +109,7 @@ def _device(info) -> Finding:
     needed = info.name == "cpu"
     if not info.usable:
         return Finding(info.label, False, info.reason, needed=needed)
-    gaps = "".join(noted("; not {name} ({reason})", name=name, reason=reason.rstrip(".")) for name, reason in info.gaps)
+    gaps = "".join(f"; not {name} ({reason.rstrip('.')})" for name, reason in info.gaps)
     formats = f"; {', '.join(info.dtypes)}{gaps}" if info.dtypes else ""
     return Finding(info.label, True, f"{info.hardware}{formats}", needed=needed)
 

@@ -15,7 +15,7 @@ from bench.cases import Budget, Lane
 from bench.plans import SweepPlan, TrainingPlan
 from bench.registry import FLOAT32, NETWORKS, OPERATIONS, WIDTHS, stored
 from bench.units import count, size
-from bench.words import say
+from bench.words import noted, retold, say
 
 SHARE = 0.8  # of the free memory that a run may plan to use
 DRAW_BYTES_PER_S = 0.8e9  # making random numbers and copying them, one core
@@ -70,7 +70,7 @@ def too_large(need: int, chosen: tuple[str, ...], devices: Mapping[str, Rates]) 
     """Why ``need`` bytes on each chosen device would not fit; empty if they would."""
     host = devices.get("cpu")
     if host and need * copies(chosen, devices, "cpu") > SHARE * host.memory_bytes:
-        return say(
+        return noted(
             "needs {need} of memory, and {free} are free",
             need=size(need * copies(chosen, devices, "cpu")),
             free=size(host.memory_bytes),
@@ -78,7 +78,7 @@ def too_large(need: int, chosen: tuple[str, ...], devices: Mapping[str, Rates]) 
     for name in chosen:
         device = devices[name]
         if need > SHARE * device.memory_bytes:
-            return say(
+            return noted(
                 "needs {need} on {label}, which has {free} free",
                 need=size(need),
                 label=device.label,
@@ -168,6 +168,6 @@ def describe(outlook: Outlook) -> str:
     if not outlook.left_out:
         return ""
     return " ".join(
-        say("m = {size} is left out: it {reason}.", size=count(n), reason=reason)
+        say("m = {size} is left out: it {reason}.", size=count(n), reason=retold(reason))
         for n, reason in outlook.left_out.items()
     )

@@ -50,7 +50,7 @@ def replay(plan: ReplayPlan, control: Control) -> None:
     """Run both experiments, publishing the growing run; each measurement has its ``article_s``."""
     from bench.devices import Device
 
-    control.publish(stage="loading the images")
+    control.publish(stage=noted("loading the images"))
     images = load(plan.training.data, images=plan.training.images)
     devices = {name: Device(name) for name in plan.sweep.devices}
     control.check()
@@ -79,7 +79,7 @@ def _article_sweep(plan: ReplayPlan, devices: dict[str, Device], control: Contro
         read[case] = block.dispatch_per_step
 
     for case in plan.sweep.cases:
-        control.publish(current=case, stage="by the article's clock")
+        control.publish(current=case, stage=noted("by the article's clock"))
         if not attempts.why_not(case.device):
             attempts.fails(case.device, partial(time, case))  # the sweep that follows says what is wrong
     return read
@@ -168,7 +168,7 @@ class _Trainings:
         """One pass over the training images in whatever mode the network was left, loading included."""
         import torch
 
-        self._control.publish(current=case, stage="inference")
+        self._control.publish(current=case, stage=noted("inference"))
 
         @torch.no_grad()
         def everything() -> None:

@@ -20,6 +20,7 @@ from bench import timing
 from bench.cases import Case
 from bench.gate import Gate
 from bench.results import Outcome, Run
+from bench.words import noted
 
 if TYPE_CHECKING:
     from bench.devices import DeviceInfo
@@ -204,7 +205,7 @@ class Runner:
             before = self._snapshot
             self._last[before.kind] = before
             self._snapshot = Snapshot(
-                State.RUNNING, before.devices, kind, planned, stage="getting ready", told_at=timing.clock()
+                State.RUNNING, before.devices, kind, planned, stage=noted("getting ready"), told_at=timing.clock()
             )
             self._jobs.put(job)
 

@@ -22,6 +22,7 @@ from bench.plans import TrainingPlan
 from bench.results import Outcome, Run
 from bench.runner import GrowingRun
 from bench.watch import Watch
+from bench.words import noted
 
 if TYPE_CHECKING:
     from bench.runner import Control
@@ -34,7 +35,7 @@ def train(plan: TrainingPlan, control: Control, before: Sequence[Outcome] = ()) 
     """
     from bench.devices import Device
 
-    control.publish(stage="loading the images")
+    control.publish(stage=noted("loading the images"))
     images = load(plan.data, images=plan.images)
     control.check()
     devices = {name: Device(name) for name in plan.devices}

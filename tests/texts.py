@@ -18,7 +18,6 @@ HEADS = (  # of tables that are made where they are shown
     "between processes", "within one", "first run", "this run", "what", "when", "name", "kind", "devices", "verdict",
     "cases", "chip",
 )  # fmt: skip
-STAGES = ("getting ready", "loading the images", "inference", "by the article's clock")
 
 
 def texts() -> set[str]:
@@ -60,5 +59,4 @@ def _named() -> Iterator[str]:
         *sweep_view.TABS,
         *sweep_view.AXES,
         *controls.SPACINGS,
-        *STAGES,
     )

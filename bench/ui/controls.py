@@ -157,7 +157,7 @@ def _choose_more(snapshot: Snapshot, images: bool) -> dict[str, tuple] | None:
 def _gaps(snapshot: Snapshot) -> str:
     """Why a format is missing on a device."""
     told = [
-        say("{dtype} on {label}: {reason}", dtype=dtype, label=device.label, reason=reason)
+        say("{dtype} on {label}: {reason}", dtype=dtype, label=device.label, reason=retold(reason))
         for device in snapshot.usable
         for dtype, reason in device.gaps
     ]
