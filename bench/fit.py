@@ -172,7 +172,7 @@ def _fit(w: np.ndarray, data: _Sample, random: np.random.Generator) -> Curve:
     y, n, extra = data.mean, len(w), 0.0
     forms = FORMS if n > 5 else FORMS[:1]  # the criterion needs more sizes than parameters + 1
     counts = np.where(forms == PLAIN, 2, 4)
-    knees = np.log(w[1:-1])[np.unique(np.linspace(0, n - 3, min(n - 2, STARTS)).round().astype(int))]
+    knees = np.log(w[1:-1])[np.linspace(0, n - 3, min(n - 2, STARTS)).round().astype(int)]
     rows = np.array([[f, y.min() - d, y.max() - np.log(w[-1]), -1.0, k] for f in forms for d in (0.7, 3.0)
                      for k in knees])  # fmt: skip
     for _ in range(3):  # weights depend on the misfit, and it on the fit

@@ -176,12 +176,12 @@ def equality(figure: go.Figure, log: bool) -> None:
 
 def _mark(figure: go.Figure, crossings: Sequence[Crossing], log: bool) -> None:
     """Crossovers as vertical bands from one end of the interval to the other."""
-    for i, crossing in enumerate(crossings):
-        low, value, high = crossing.size.low, crossing.size.value, crossing.size.high
-        figure.add_vrect(x0=low, x1=high, fillcolor="#888", opacity=0.15, line_width=0)
-        figure.add_vline(x=value, line_dash="dot", line_color="#888")
+    for size, _ in crossings:
+        figure.add_vrect(x0=size.low, x1=size.high, fillcolor="#888", opacity=0.15, line_width=0)
+        figure.add_vline(x=size.value, line_dash="dot", line_color="#888")
+    for size, _ in crossings[:1]:  # several labels would run into one another
         figure.add_annotation(  # on a log axis a text goes by the logarithm, a line by the value
-            text="" if i else say("crossover"), x=math.log10(value) if log else value, y=0, yref="paper",
+            text=say("crossover"), x=math.log10(size.value) if log else size.value, y=0, yref="paper",
             xanchor="left", yanchor="bottom", showarrow=False, font={"color": "#888"},
         )  # fmt: skip
 
