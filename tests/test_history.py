@@ -79,3 +79,31 @@ def test_a_file_comes_back_as_it_was(store):
     run = sweep(POINTS)
     run_id = store.add_file(run, "x")
     assert to_json(store.load(run_id)) == to_json(run)
+
+
+def test_what_was_measured_twice_last_is_compared_at_once(store):
+    """The earlier one first; a run of something else beside them is left out, and can be added."""
+    days = {"old": 1, "before": 2, "other": 3, "after": 4, "last": 5}
+    ids = {}
+    for name, day in days.items():
+        run = sweep(POINTS, environment=replace(ENVIRONMENT, captured_at=f"2026-11-0{day}T08:00:00+00:00"))
+        if name in ("other", "last"):
+            run = replace(run, settings=run.settings | {"operation": {"other": "sum", "last": "copy"}[name]})
+        ids[name] = store.add_file(run, name)
+    app = at("compare")
+    lists = [app.selectbox(key=f"run{number}") for number in (1, 2, 3)]
+    assert [one.value for one in lists] == [ids["before"], ids["after"], None]
+    assert len(app.subheader) == 1 and "equally fast overall" in app.subheader[0].value
+    assert len(lists[1].options) == len(days) - 1  # a run is not compared with itself
+    clean(lists[2].set_value(ids["old"]).run())
+    assert len(app.subheader) == 2 and len(app.selectbox) == 4
+    clean(app.selectbox(key="run3").set_value(None).run())
+    assert len(app.subheader) == 1
+
+
+def test_runs_of_different_things_wait_to_be_chosen(store):
+    store.add_file(sweep(POINTS), "one")
+    store.add_file(replace(sweep(POINTS), settings=sweep(POINTS).settings | {"operation": "sum"}), "two")
+    app = at("compare")
+    assert [one.value for one in app.selectbox] == [None, None]
+    assert "Choose at least two runs" in app.info[0].value

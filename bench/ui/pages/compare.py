@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 import streamlit as st
 
@@ -17,6 +19,7 @@ from bench.words import phrase, say
 
 MOST = 8  # runs at once
 CHOICES = 200  # the newest; older ones are found on the History page
+LABELS = (phrase("The first run"), phrase("Compared with"), phrase("And with"))
 EXPLAINED = phrase(
     "**faster**, **slower**: the 95 % interval of the ratio excludes 1. **same**: it lies within 5 % of 1. "
     "**undecided**: neither. The interval knows how a run's rounds scatter, not how whole runs do: measure twice on "
@@ -48,19 +51,50 @@ def show() -> None:
 
 
 def _choose(heads: dict[str, Head]) -> list[str]:
-    wanted = st.session_state.pop("compared", None)
-    if wanted:
-        st.session_state["comparison"] = [run_id for run_id in wanted if run_id in heads][:MOST]
-    return st.multiselect(
-        say("Runs"),
-        list(heads),
-        key="comparison",
-        format_func=lambda run_id: _name(heads[run_id]),
-        max_selections=MOST,
-        help=say("The first one is the reference. Runs of other machines come in through files, on the History page."),
-        persist_state="session",
-        bind="query-params",
-    )
+    """A list for the first run, one for the second, and one more for as long as the last one is filled in."""
+    if wanted := st.session_state.pop("compared", None):
+        for number in range(MOST):
+            st.session_state[_key(number)] = wanted[number] if number < len(wanted) else None
+    likely = _twice_the_same(heads.values())
+    chosen: list[str] = []
+    for number in range(MOST):
+        if number % 2 == 0:
+            columns = st.columns(2)
+        left = [run_id for run_id in heads if run_id not in chosen]
+        usual = likely[number] if number < len(likely) else None
+        run_id = columns[number % 2].selectbox(
+            say(LABELS[min(number, len(LABELS) - 1)]),
+            left,
+            index=left.index(usual) if usual in left else None,
+            key=_key(number),
+            format_func=lambda run_id: _name(heads[run_id]),
+            placeholder=say("Choose a run"),
+            help=say("The newest {most} are here. Runs of other machines come in through files, on the History page.",
+                     most=CHOICES),
+            persist_state="session",
+            bind="query-params",
+        )  # fmt: skip
+        if run_id:
+            chosen.append(run_id)
+        elif number:
+            break
+    return chosen
+
+
+def _key(number: int) -> str:
+    return f"run{number + 1}"
+
+
+def _twice_the_same(heads: Iterable[Head]) -> tuple[str, ...]:
+    """The newest run that was measured before, the earlier one first; nothing if none was."""
+    last: dict[tuple[str, str], Head] = {}
+    pairs = []
+    for head in sorted(heads, key=lambda head: head.captured_at):
+        before = last.get((head.kind, head.what))
+        if before:
+            pairs.append((before.id, head.id))
+        last[head.kind, head.what] = head
+    return pairs[-1] if pairs else ()
 
 
 def _load(store: Store, run_ids: list[str]) -> dict[str, Run]:
@@ -74,7 +108,7 @@ def _load(store: Store, run_ids: list[str]) -> dict[str, Run]:
 
 
 def _name(head: Head) -> str:
-    return f"{head.name or head.what} · {head.chip} · PyTorch {head.torch} · {head.captured_at[:16].replace('T', ' ')}"
+    return f"{head.name or head.what} · {head.chip} · PyTorch {head.torch} · {head.captured_at[:19].replace('T', ' ')}"
 
 
 def _comparison(found: Comparison, first: str, second: str, key: str, runs: tuple[Run, Run]) -> None:
