@@ -1,6 +1,11 @@
 """What every test needs."""
 
+import os
+
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # tests run beside this one: PyTorch's threads sleep while they wait
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when PyTorch is imported
 
 
 @pytest.fixture(autouse=True, scope="session")

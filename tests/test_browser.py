@@ -177,6 +177,7 @@ def test_indonesian_is_chosen_on_the_page_and_in_the_address(tab):
     expect(tab.sidebar).to_contain_text("the softmax of each row")
 
 
+@beside
 def test_downloads_of_a_sweep(tab, context, is_emulated, tmp_path):
     """Each download opens in the program it is for, and taking it leaves the page as it was."""
     tab.open(**SMALL)
@@ -285,8 +286,8 @@ def test_one_run_at_a_time(tab, second_tab):
 @beside
 def test_training_on_a_folder_of_images(tab, is_emulated, tmp_path):
     """Both networks learn the images of a folder, on every device alike, and the recap tells how fast."""
-    folder = idx.write_learnable(tmp_path / "digits", train=2000, test=500)
-    tab.open("training", images=800, batch=20, epochs=2)
+    folder = idx.write_learnable(tmp_path / "digits", train=1000, test=200)
+    tab.open("training", images=400, batch=20, epochs=2)
     tab.pick("data", "My own files")
     expect(tab.run_button).to_be_disabled()  # which folder?
     tab.type("folder", folder)

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from emulator import TESTS, emulated_command, emulator_environment, require_emulator
 
 PROBE = """
@@ -51,6 +52,7 @@ def test_the_folder_of_compiled_parts_is_inherited(monkeypatch):
     assert emulator_environment()["EMULATED_MPS_BUILD_DIR"] == "somewhere"
 
 
+@pytest.mark.alone  # some of them hold the device to the times of its model
 def test_the_emulators_own_tests_pass_in_a_process_of_their_own(tmp_path):
     """They compare times with the truth and want a quiet machine, so what failed may try again, twice, alone."""
     require_emulator()

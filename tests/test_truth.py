@@ -144,6 +144,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.alone
 def test_the_error_that_the_replay_shows_is_the_true_one(tmp_path):
     """The article's clock over the emulated device's own seconds; a batch keeps the device busy, not the host."""
 
@@ -203,6 +204,7 @@ def up_to_three_times(work):
                 raise
 
 
+@pytest.mark.alone
 def test_the_emulated_devices_true_time_is_read_within_three_per_cent(tmp_path):
     def read():
         run, truth = emulated_sweep(tmp_path, (500, 1000, 1500), **SLOW)
@@ -220,6 +222,7 @@ def test_a_wrong_device_is_struck_out_at_every_size(tmp_path):
     assert all("differs from the reference by 1.0 %" in m.reason for m in run.measurements)
 
 
+@pytest.mark.alone
 def test_a_throttling_device_is_flagged(tmp_path):
     def throttle():
         steady, truth = emulated_sweep(tmp_path, (1000,), **SLOW)
