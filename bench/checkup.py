@@ -68,12 +68,12 @@ def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] =
     from bench.devices import DEVICE_ERRORS, one_line
 
     checks: dict[str, Callable[[Device], tuple[bool | None, str]]] = {
-        "waiting": _waiting, "events": _events, "memory": _memory, "idle penalty": _idle,
-        **{f"result: {name}": partial(_result, make=make) for name, make in _doubtful().items()},
-        "two threads": _two_threads, "page": _page,
+        noted("waiting"): _waiting, noted("events"): _events, noted("memory"): _memory, noted("idle penalty"): _idle,
+        **{noted("result: {name}", name=name): partial(_result, make=make) for name, make in _doubtful().items()},
+        noted("two threads"): _two_threads, noted("page"): _page,
     }  # fmt: skip
     formats = "; ".join(f"{name}: {reason}" for name, reason in gaps.items()) or noted("all of them work")
-    found = [Verdict(device.name, "number formats", not set(gaps) - {"float64"}, formats)]
+    found = [Verdict(device.name, noted("number formats"), not set(gaps) - {"float64"}, formats)]
     for name, check in checks.items():
         tell(name)
         try:
@@ -233,8 +233,9 @@ def _doubtful() -> dict[str, Callable[[Callable], object]]:
         return torch.autograd.grad(out.square().sum(), image)[0]
 
     return {
-        "into a view": into_a_view, "70 000 rows": many_rows, "40 000 columns": wide, "long sums": sums,
-        "strided copy": strided_copy, "causal attention": attention, "gradient of a convolution": gradient,
+        noted("into a view"): into_a_view, noted("70 000 rows"): many_rows, noted("40 000 columns"): wide,
+        noted("long sums"): sums, noted("strided copy"): strided_copy, noted("causal attention"): attention,
+        noted("gradient of a convolution"): gradient,
     }  # fmt: skip
 
 

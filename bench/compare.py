@@ -8,7 +8,7 @@ knows how the rounds of a run scatter, not how whole runs do: repeat a run to le
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bench import stats
@@ -111,11 +111,12 @@ def sentence(comparison: Comparison, first: str, second: str) -> str:
 COLUMNS = ("times as fast", "95 % interval", "verdict")  # of ``rows``, behind case, first and second run
 
 
-def rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Every common case for people: what it is, both medians, and COLUMNS."""
+def rows(comparison: Comparison, named: Callable[[Case], str] = str) -> list[tuple[str, ...]]:
+    """Every common case for people: its name, both medians, and COLUMNS."""
     return [
         (
-            str(pair.case), si(pair.first.median_s.value, "s"), si(pair.second.median_s.value, "s"),
+            named(pair.case),
+            si(pair.first.median_s.value, "s"), si(pair.second.median_s.value, "s"),
             significant(pair.speedup.value) if pair.speedup else "–", span(pair.speedup) if pair.speedup else "–",
             say(pair.verdict),
         )

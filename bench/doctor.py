@@ -12,7 +12,7 @@ from bench.apple import Mac, this_mac
 from bench.environment import chip_name, is_translated, power_state
 from bench.home import bench_home
 from bench.units import size
-from bench.words import noted
+from bench.words import LIST, noted
 
 PACKAGES = ("torch", "torchvision", "streamlit", "plotly", "pandas", "numpy", "scipy")
 LEAST_TORCH = (2, 9)
@@ -72,18 +72,23 @@ def _machine() -> Finding:
 
     mac = this_mac() if sys.platform == "darwin" else Mac()
     power, low_power = power_state()
-    parts = [f"{psutil.cpu_count(logical=False) or psutil.cpu_count()} cores"]
+    parts = [noted("{cores} cores", cores=psutil.cpu_count(logical=False) or psutil.cpu_count())]
     if mac.performance_cores:
-        parts = [f"{mac.performance_cores} performance and {mac.efficiency_cores} efficiency cores"]
+        fast, saving = mac.performance_cores, mac.efficiency_cores
+        parts = [noted("{fast} performance and {saving} efficiency cores", fast=fast, saving=saving)]
     if mac.gpu_cores:
-        parts.append(f"{mac.gpu_cores} GPU cores")
-    parts += [size(psutil.virtual_memory().total), f"power: {power}", f"low-power mode: {low_power}"]
-    text = ", ".join(filter(None, [mac.model, *parts]))
+        parts.append(noted("{cores} GPU cores", cores=mac.gpu_cores))
+    parts += [
+        size(psutil.virtual_memory().total),
+        noted("power: {power}", power=power),
+        noted("low-power mode: {mode}", mode=low_power),
+    ]
+    text = LIST.join(filter(None, [mac.model, *parts]))
     if low_power == "on":
         return Finding(
-            "machine", False, text + ".", noted("Switch low-power mode off: it slows everything."), needed=False
+            noted("machine"), False, text, noted("Switch low-power mode off: it slows everything."), needed=False
         )
-    return Finding("machine", True, text, needed=False)
+    return Finding(noted("machine"), True, text, needed=False)
 
 
 def _packages() -> list[Finding]:
@@ -109,16 +114,16 @@ def _device(info) -> Finding:
     needed = info.name == "cpu"
     if not info.usable:
         return Finding(info.label, False, info.reason, needed=needed)
-    gaps = "".join(f"; not {name} ({reason.rstrip('.')})" for name, reason in info.gaps)
-    formats = f"; {', '.join(info.dtypes)}{gaps}" if info.dtypes else ""
-    return Finding(info.label, True, f"{info.hardware}{formats}", needed=needed)
+    gaps = [noted("not {dtype} ({reason})", dtype=name, reason=reason.rstrip(".")) for name, reason in info.gaps]
+    formats = [", ".join(info.dtypes), *gaps] if info.dtypes else []
+    return Finding(info.label, True, LIST.join([info.hardware, *formats]), needed=needed)
 
 
 def _fallback() -> Finding:
     if os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") not in ("", "0"):
         mend = noted("Unset it: operators that MPS lacks would run on the CPU unseen.")
-        return Finding("MPS fallback", False, noted("PYTORCH_ENABLE_MPS_FALLBACK is set."), mend, needed=False)
-    return Finding("MPS fallback", True, noted("off: an operator that MPS lacks fails visibly"), needed=False)
+        return Finding(noted("MPS fallback"), False, noted("PYTORCH_ENABLE_MPS_FALLBACK is set."), mend, needed=False)
+    return Finding(noted("MPS fallback"), True, noted("off: an operator that MPS lacks fails visibly"), needed=False)
 
 
 def _folder() -> Finding:
@@ -131,8 +136,8 @@ def _folder() -> Finding:
     except OSError as error:
         mend = noted("Set BENCH_HOME to a folder that can be written.")
         text = noted("{home} can't be written ({error}).", home=home, error=error.strerror or error)
-        return Finding("folder", False, text, mend, needed=False)
-    return Finding("folder", True, str(home), needed=False)
+        return Finding(noted("folder"), False, text, mend, needed=False)
+    return Finding(noted("folder"), True, str(home), needed=False)
 
 
 def _images() -> Finding:

@@ -6,6 +6,7 @@ from bench import timing
 from bench.datasets import Cancelled, download_fashion_mnist
 from bench.runner import Control, Stopped
 from bench.units import size
+from bench.words import noted
 
 
 def fetch(control: Control) -> None:
@@ -16,10 +17,12 @@ def fetch(control: Control) -> None:
         elapsed = timing.clock() - began
         left = elapsed * (total - done) / done if done else None
         control.publish(
-            stage=f"downloading Fashion-MNIST, {size(done)} of {size(total)}", done=done / total, left_s=left
+            stage=noted("downloading Fashion-MNIST, {done} of {total}", done=size(done), total=size(total)),
+            done=done / total,
+            left_s=left,
         )
 
-    control.publish(stage="downloading Fashion-MNIST")
+    control.publish(stage=noted("downloading Fashion-MNIST"))
     try:
         download_fashion_mnist(progress=progress, cancelled=control.stop.is_set)
     except Cancelled as error:

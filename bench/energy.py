@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.environment import pretends
+from bench.words import noted
 
 SHORTEST_S = 2.0  # of a stretch: a shorter one is a matter of the counter's ticks
-APPLE, NVIDIA = "CPU, GPU and memory of the chip", "the GPU's board"
+APPLE, NVIDIA = noted("CPU, GPU and memory of the chip"), noted("the GPU's board")
 
 
 @dataclass(frozen=True)
@@ -29,19 +30,19 @@ class Meter:
 def meter(device: str, hardware: str) -> Meter:
     """The counter that tells what work on this device takes."""
     if pretends(hardware):
-        return Meter(None, "An emulated device uses no energy of its own.")
+        return Meter(None, noted("An emulated device uses no energy of its own."))
     if sys.platform == "darwin" and device in ("cpu", "mps"):
         return _apple()
     if device == "cuda":
         return _nvidia()
-    return Meter(None, "No package reads this processor's energy here without special rights.")
+    return Meter(None, noted("No package reads this processor's energy here without special rights."))
 
 
 def _apple() -> Meter:
     try:
         from zeus_apple_silicon import AppleEnergyMonitor
     except ImportError:
-        return Meter(None, "Install zeus-apple-silicon to see it: pip install zeus-apple-silicon")
+        return Meter(None, noted("Install {package} to see it: pip install {package}", package="zeus-apple-silicon"))
     monitor, total = AppleEnergyMonitor(), [0.0]
     monitor.begin_window("bench")
 
@@ -61,12 +62,12 @@ def _nvidia() -> Meter:
     try:
         import pynvml
     except ImportError:
-        return Meter(None, "Install nvidia-ml-py to see it: pip install nvidia-ml-py")
+        return Meter(None, noted("Install {package} to see it: pip install {package}", package="nvidia-ml-py"))
     try:
         pynvml.nvmlInit()
         uuid = f"GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}"
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         pynvml.nvmlDeviceGetTotalEnergyConsumption(handle)
     except pynvml.NVMLError as error:
-        return Meter(None, f"The driver does not tell: {error}")
+        return Meter(None, noted("The driver does not tell: {error}", error=error))
     return Meter(lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3, covers=NVIDIA)

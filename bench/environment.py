@@ -12,8 +12,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from bench.apple import Mac, power_now, run_tool, this_mac
+from bench.words import noted
 
-UNKNOWN = "unknown"
+UNKNOWN = noted("unknown")
 LABELS = {"cpu": "CPU", "mps": "MPS", "cuda": "CUDA", "xpu": "XPU"}  # for people; the reference first
 EMULATED = "emulated"  # in the hardware name of a device that only pretends
 

@@ -14,6 +14,7 @@ from bench.cases import Case
 from bench.conclusions import conclusions
 from bench.results import Run
 from bench.store import StoreError
+from bench.words import ENGLISH, speaking
 
 if TYPE_CHECKING:
     from bench.store import Store
@@ -83,5 +84,6 @@ class Recorder:
 
 
 def summary(run: Run) -> str:
-    """The first sentence of a run's verdict, for a list of runs."""
-    return next(iter(conclusions(run)), "")
+    """The first sentence of a run's verdict, for a list of runs: kept in English, and retold where it is shown."""
+    with speaking(ENGLISH):
+        return next(iter(conclusions(run)), "")

@@ -11,7 +11,7 @@ import numpy as np
 from bench import stats
 from bench.cases import Case, Lane
 from bench.environment import Environment
-from bench.registry import NETWORKS, Cost
+from bench.registry import NETWORKS, OPERATIONS, Cost
 from bench.units import count
 from bench.words import say
 
@@ -206,6 +206,11 @@ class Run:
         if self._batches <= {case.size}:
             return name
         return name + (say(", one image") if case.size == 1 else say(", batch {size}", size=count(case.size)))
+
+    def named(self, case: Case) -> str:
+        """The same where it stands alone: "Matrix × vector, 1 500"."""
+        operation = OPERATIONS.get(case.workload)
+        return f"{say(operation.title)}, {self.what(case)}" if operation else self.what(case)
 
     @property
     def emulated(self) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bench import stats
-from bench.cases import Case
 from bench.results import Measurement, Run
 from bench.units import si, times
-from bench.verdict import FASTER, OPEN, SLOWER, inverse, judge, the
-from bench.words import phrase, say
+from bench.verdict import OPEN, SLOWER, inverse, judge, the
+from bench.words import phrase, retold, say
 
 PHASE_WORDS = {
     "loading": phrase("taking the batch from memory"),
@@ -21,39 +20,48 @@ PHASE_WORDS = {
 
 
 def of_training(run: Run) -> list[str]:
-    """A sentence for each training on each lane but the reference."""
-    return _of_networks(run, lambda case: case.workload.endswith("/train"), _epoch, say(" an epoch"))
+    """For each training on each lane but the reference: how fast, and what a step spends most of its time with."""
+    trained = [m for m in _compared(run) if m.case.workload.endswith("/train")]
+    told = [
+        (_against(run, m, _epoch, lambda time: say("{time} an epoch", time=time)),
+         _longest_phase(m, run.name(m.case.lane)))
+        for m in trained
+    ]  # fmt: skip
+    return [" ".join(filter(None, sentences)) for sentences in told]
 
 
 def of_singles(run: Run) -> list[str]:
     """The same for single images: the latency."""
-    return _of_networks(run, lambda case: case.workload.endswith("/infer") and case.size == 1, _latency, "")
+    return [
+        _against(run, m, _latency, lambda time: time)
+        for m in _compared(run)
+        if m.case.workload.endswith("/infer") and m.case.size == 1
+    ]
 
 
-def _of_networks(
-    run: Run, wanted: Callable[[Case], bool], seconds: Callable[[Measurement], float], unit: str
-) -> list[str]:
-    sentences = []
-    other = the(run, run.reference_lane)
-    for m in run.measurements:
-        reference, speedup = run.reference_of(m), run.speedup(m)
-        if not wanted(m.case) or not reference or not speedup:
-            continue
-        label, verdict = run.name(m.case.lane), judge(speedup)
-        if (speedup.value > 1) != (seconds(m) < seconds(reference)):
-            verdict = OPEN  # paired rounds say one thing, the seconds beside them another: too unquiet to tell
-        here, there = si(seconds(m), "s"), si(seconds(reference), "s")
-        words = {"label": label, "other": other, "here": here, "there": there, "unit": unit}
-        if verdict == FASTER:
-            factor = times(speedup)
-            told = say("{label} is {factor} as fast as {other} ({here} against {there}{unit})", factor=factor, **words)
-        elif verdict == SLOWER:
-            factor = times(inverse(speedup))
-            told = say("{other} is {factor} as fast as {label} ({there} against {here}{unit})", factor=factor, **words)
-        else:
-            told = say("{label} and {other} can't be told apart ({here} against {there}{unit})", **words)
-        sentences.append(f"{run.what(m.case)}: {told}.{_longest_phase(m, label) if unit else ''}")
-    return sentences
+def _compared(run: Run) -> list[Measurement]:
+    return [m for m in run.measurements if run.reference_of(m) and run.speedup(m)]
+
+
+def _against(run: Run, m: Measurement, seconds: Callable[[Measurement], float], unit: Callable[[str], str]) -> str:
+    """One case against the same on the reference; the second of the two times carries the unit."""
+    reference, speedup = run.reference_of(m), run.speedup(m)
+    label, other = run.name(m.case.lane), the(run, run.reference_lane)
+    verdict = judge(speedup)
+    if (speedup.value > 1) != (seconds(m) < seconds(reference)):
+        verdict = OPEN  # paired rounds say one thing, the seconds beside them another: too unquiet to tell
+    here, there = si(seconds(m), "s"), si(seconds(reference), "s")
+    words = {"what": run.what(m.case), "here": here, "there": unit(there)}
+    if verdict == OPEN:
+        return say("{what}: {label} and {other} can't be told apart ({here} against {there}).", label=label,
+                   other=other, **words)  # fmt: skip
+    if verdict == SLOWER:
+        label, other, speedup = other, label, inverse(speedup)
+        words |= {"here": there, "there": unit(here)}
+    return say(
+        "{what}: {label} is {factor} as fast as {other} ({here} against {there}).",
+        label=label, other=other, factor=times(speedup), **words,
+    )  # fmt: skip
 
 
 def _longest_phase(m: Measurement, label: str) -> str:
@@ -64,7 +72,7 @@ def _longest_phase(m: Measurement, label: str) -> str:
         return ""
     phase = max(mids, key=mids.get)
     return say(
-        " On {label} {share:.0f} % of a step goes into {phase}.",
+        "On {label} {share:.0f} % of a step goes into {phase}.",
         label=label,
         share=100 * mids[phase] / total,
         phase=say(PHASE_WORDS.get(phase, phase)),
@@ -79,13 +87,15 @@ def about_energy(run: Run) -> str:
             continue
         covers, absent = str(meter.get("covers", "")), str(meter.get("absent", ""))
         if absent:
-            sentences.append(say("Energy on {device}: absent. {absent}", device=run.label(device), absent=absent))
+            sentences.append(
+                say("Energy on {device}: absent. {absent}", device=run.label(device), absent=retold(absent))
+            )
         elif any(m.learning and m.learning.energy_j for m in run.measurements if m.case.device == device):
             sentences.append(
                 say(
                     "Energy on {device} is an estimate of {covers}, idling included.",
                     device=run.label(device),
-                    covers=covers,
+                    covers=retold(covers),
                 )
             )
         elif covers:

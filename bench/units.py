@@ -71,8 +71,10 @@ def duration(seconds: float) -> str:
     if whole < 60:
         return say("{seconds} s", seconds=whole)
     if whole < 3600:
-        minutes = say("{minutes} min", minutes=whole // 60)
-        return minutes + (" " + say("{seconds} s", seconds=whole % 60) if whole % 60 and whole < 600 else "")
+        minutes, seconds = divmod(whole, 60)
+        if not seconds or whole >= 600:
+            return say("{minutes} min", minutes=minutes)
+        return say("{minutes} min {seconds} s", minutes=minutes, seconds=seconds)
     return say("{hours} h {minutes} min", hours=whole // 3600, minutes=whole % 3600 // 60)
 
 

@@ -20,9 +20,13 @@ LANGUAGES = {ENGLISH: "English", "id": "Bahasa Indonesia"}
 THIN = "\u202f"  # narrow no-break space, between groups of three digits
 FOLDER = Path(__file__).parent / "translations"
 KEPT = "kept"  # the comment in a catalog
-WITHIN_A_SENTENCE = r"(?:(?!\. [A-Z]).)+"
+WITHIN_A_SENTENCE, ANYTHING = r"(?:(?!\. [A-Z]).)*", ".*"
+LIST = " · "  # between the parts of a line that are each noted
 LONGEST = 1000  # characters; nothing noted comes near, and a file from elsewhere may hold a text that never ends
-NUMBER = re.compile(r"[±-]?[\d\u202f]+(\.\d+)?(\s?[^\W\d]+(/s)?|\s?%)?")  # with a unit
+FORMAT = re.compile(r":[^{}]*(?=})")  # of a place
+NUMERAL = r"[±-]?[\d\u202f]+(?:\.\d+)?(?:\s?[^\W\d]+(?:/s)?|\s?%)?"  # with a unit
+NUMBER = re.compile(NUMERAL)
+NUMBERS = ("low", "high", "hours", "minutes", "seconds")  # places for nothing else: "to" is in many sentences
 
 _speaking: ContextVar[str] = ContextVar("speaking", default="")
 
@@ -80,12 +84,16 @@ def _retold(name: str, text: str) -> str:
         return told
     if told := _filled(name, text, WITHIN_A_SENTENCE):
         return told
+    if LIST in text:
+        return LIST.join(_retold(name, part) for part in text.split(LIST))
     first, _, rest = text.partition(". ")  # several sentences, one after the other
     if rest[:1].isupper() and (told := f"{_retold(name, first + '.')} {_retold(name, rest)}") != text:
         return told
-    if told := _filled(name, text, ".+"):  # something of several sentences stands in a place, such as an error's text
+    if told := _filled(
+        name, text, ANYTHING
+    ):  # something of several sentences stands in a place, such as an error's text
         return told
-    if NUMBER.fullmatch(text):
+    if all(map(NUMBER.fullmatch, text.split(", "))):
         return text.translate(str.maketrans(dict(zip((".", THIN), _separators(name), strict=True))))
     return text
 
@@ -105,11 +113,15 @@ def _patterns(name: str, value: str) -> list[tuple[re.Pattern, str]]:
     for text in _marked(name):
         parts = list(string.Formatter().parse(text))
         if any(place for _, place, _, _ in parts):
-            pattern = "".join(
-                re.escape(before) + (f"(?P<{place}>{value})" if place else "") for before, place, *_ in parts
-            )
+            pattern, places = "", set()
+            for before, place, *_ in parts:
+                here = NUMERAL if place in NUMBERS else value
+                again = f"(?P={place})" if place in places else f"(?P<{place}>{here})"
+                pattern += re.escape(before) + (again if place else "")
+                places.add(place)
             found.append((sum(len(before) for before, *_ in parts), re.compile(pattern, re.DOTALL), text))
-    return [(pattern, catalog(name)[text]) for _, pattern, text in sorted(found, key=lambda one: (-one[0], one[2]))]
+    told = {text: FORMAT.sub("", catalog(name)[text]) for *_, text in found}  # values are texts already
+    return [(pattern, told[text]) for _, pattern, text in sorted(found, key=lambda one: (-one[0], one[2]))]
 
 
 def separators() -> tuple[str, str]:

@@ -111,7 +111,7 @@ def test_the_doctor_names_cores_and_complains_of_low_power_mode(monkeypatch):
     monkeypatch.setattr(doctor, "power_state", lambda: ("battery", "on"))
     finding = doctor._machine()
     assert not finding.good and not finding.needed and "Switch low-power mode off" in finding.mend
-    assert finding.text.startswith("MacBookPro18,3, 8 performance and 2 efficiency cores, 16 GPU cores, ")
+    assert finding.text.startswith("MacBookPro18,3 · 8 performance and 2 efficiency cores · 16 GPU cores · ")
 
 
 def test_power_is_asked_anew_each_time(monkeypatch):

@@ -87,7 +87,7 @@ def test_a_comparison_over_sizes_has_a_line_a_lane_and_one_of_networks_a_name_a_
     run = sweep(points)
     figure = comparison_charts.ratios(compare(run, run), run)
     assert [(trace.name, list(trace.x)) for trace in figure.data] == [
-        ("matvec · CPU", [64, 512]), ("matvec · MPS", [64, 512]),
+        ("Matrix × vector · CPU", [64, 512]), ("Matrix × vector · MPS", [64, 512]),
     ]  # fmt: skip
     trained = next(run for run in seeds() if run.kind == "training")
     figure = comparison_charts.ratios(compare(trained, trained), trained)

@@ -2,16 +2,22 @@
 
 import re
 import string
+from dataclasses import replace
 
 import pytest
 from babel.messages.pofile import read_po
-from fakes import sweep
+from fakes import ENVIRONMENT, measurement, sweep
 from test_history import POINTS, at
 from texts import noted, texts
 
-from bench import units, words
+from bench import doctor, units, words
+from bench.apple import Mac
+from bench.conclusions import conclusions
+from bench.devices import DeviceInfo
 from bench.export import to_csv, to_json
-from bench.recorded import TITLES
+from bench.recorded import TITLES, load_recorded
+from bench.recorder import summary
+from bench.results import Learning, Run
 from bench.stats import Estimate
 from bench.store import open_store
 from bench.ui.report import report
@@ -142,3 +148,47 @@ def test_runs_kept_and_compared_in_indonesian_say_nothing_in_english(indonesian,
     store = open_store(home / "runs.db")
     ids = [store.add_file(sweep(POINTS), name) for name in ("satu", "dua")]
     assert not english(at("history")) and not english(at("compare", compared=ids))
+
+
+def trainings(speedup):
+    done = {device: measurement(device, 128, seconds / 469, "convnet/train") for device, seconds in
+            (("cpu", 8.0), ("mps", 8.0 / speedup))}  # fmt: skip
+    learning = {device: Learning(60_000, "x", (m.samples_s[0] * 469,), {"forward": (0.1,), "backward": (0.01,)})
+                for device, m in done.items()}  # fmt: skip
+    outcomes = tuple(replace(m, learning=learning[device]) for device, m in done.items())
+    return Run("training", ENVIRONMENT, {}, outcomes)
+
+
+VERDICTS = [
+    *[sweep({n: {"cpu": 1e-3, "mps": 1e-3 / s} for n, s in row.items()}) for row in (
+        {100: 0.1, 1500: 0.5, 2000: 2, 3000: 4}, {100: 2, 200: 4}, {100: 0.1, 2000: 0.5}, {100: 2, 200: 0.5},
+        {100: 2, 200: 0.5, 300: 2}, {100: 2, 1200: 0.5, 1300: 2}, {100: 1.0}, {100: 0.5, 1000: 1.0, 1100: 1.0, 3000: 2},
+    )],
+    *map(trainings, (4, 0.25, 1)),
+    *map(load_recorded, TITLES),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("run", VERDICTS, ids=lambda run: run.kind)
+def test_the_verdict_that_history_keeps_is_retold_as_it_would_be_said(run):
+    kept = summary(run)
+    assert kept
+    with words.speaking("id"):
+        assert summary(run) == kept, "whoever looks, what is kept is English"
+        assert words.retold(kept) == conclusions(run)[0]
+
+
+def test_what_the_doctor_finds_on_a_mac_is_retold(indonesian, monkeypatch):
+    """Names of its list, and lines of parts that are each noted."""
+    monkeypatch.setattr(doctor.sys, "platform", "darwin")
+    monkeypatch.setattr(doctor, "this_mac", lambda: Mac("MacBookPro18,3", 8, 2, 16))
+    monkeypatch.setattr(doctor, "power_state", lambda: ("battery", "on"))
+    found = doctor._machine()
+    assert words.retold(found.name) == "mesin" and words.retold(found.text).startswith(
+        "MacBookPro18,3 · 8 inti performa dan 2 inti efisiensi · 16 inti GPU · "
+    )
+    assert words.retold(found.text).endswith("daya: baterai · mode hemat daya: menyala")
+    info = DeviceInfo("mps", "MPS", "Apple M1", usable=True, dtypes=("float32",), gaps=(("float64", "No doubles."),))
+    device = doctor._device(info)
+    assert words.retold(device.text) == "Apple M1 · float32 · tidak float64 (No doubles)"
+    assert words.retold("result: long sums") == "hasil: jumlah panjang"

@@ -6,10 +6,10 @@ import plotly.graph_objects as go
 
 from bench.cases import Lane
 from bench.compare import Comparison, Pair
+from bench.registry import OPERATIONS
 from bench.results import Run
 from bench.ui.charts import COLORS, error_bars, finished
-from bench.ui.plain import escaped
-from bench.units import si, significant, span
+from bench.units import count, si, significant, span
 from bench.words import say
 
 
@@ -23,7 +23,8 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
     one_size = len({pair.case.size for pair in found.pairs}) == 1  # of networks: then side by side, by name
     for (workload, lane), pairs in lines.items():
         pairs.sort(key=lambda pair: pair.case.size)
-        name = f"{escaped(workload)} · {run.name(lane)}"
+        title = OPERATIONS[workload].title if workload in OPERATIONS else ""
+        name = f"{say(title) if title else run.what(pairs[0].case)} · {run.name(lane)}"
         figure.add_scatter(
             x=[name] if one_size else [pair.case.size for pair in pairs], y=[pair.speedup.value for pair in pairs],
             mode="lines+markers", name=name, line={"color": COLORS.get(lane.device), "width": 2}, marker={"size": 8},
@@ -32,14 +33,13 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
             showlegend=not one_size,
         )  # fmt: skip
     figure.add_hline(y=1, line_dash="dash", line_color="#888")
-    figure.update_xaxes(title=None if one_size else "size", type="category" if one_size else "log")
+    figure.update_xaxes(title=None if one_size else say("size"), type="category" if one_size else "log")
     figure.update_yaxes(title=say("times as fast as the first run"), type="log", ticksuffix=" ×")
     return finished(figure, run)
 
 
 def _hover(pair: Pair) -> str:
     factor = significant(pair.speedup.value)
-    return (
-        f"<b>{pair.case.size}</b>: {factor} times as fast ({span(pair.speedup)})<br>{pair.verdict}: "
-        f"{si(pair.first.median_s.value, 's')} → {si(pair.second.median_s.value, 's')}"
-    )
+    told = say("{factor} times ({ends})", factor=factor, ends=span(pair.speedup))
+    medians = f"{si(pair.first.median_s.value, 's')} → {si(pair.second.median_s.value, 's')}"
+    return f"<b>{count(pair.case.size)}</b>: {told}<br>{say(pair.verdict)}: {medians}"

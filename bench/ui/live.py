@@ -7,12 +7,11 @@ from collections.abc import Callable
 import streamlit as st
 
 from bench import timing
-from bench.registry import OPERATIONS
 from bench.runner import Job, Snapshot, State
 from bench.ui.notices import about_keeping
 from bench.ui.plain import plain
 from bench.ui.session import drawing, runner
-from bench.units import count, duration
+from bench.units import duration
 from bench.words import phrase, retold, say
 
 NAMES = {
@@ -104,9 +103,7 @@ def _silence(snapshot: Snapshot) -> None:
 def describe(snapshot: Snapshot) -> str:
     """The case being measured, in words."""
     case, run = snapshot.current, snapshot.run
-    what = run.what(case) if run else count(case.size)
-    if case.workload in OPERATIONS:
-        what = f"{say(OPERATIONS[case.workload].title)}, {what}"
+    what = run.named(case) if run else str(case)
     return say("{what} on {lane}", what=what, lane=run.name(case.lane) if run else case.device)
 
 
@@ -114,7 +111,7 @@ def show_end(snapshot: Snapshot) -> None:
     """How the last job of a page ended, where it did not simply finish."""
     about_keeping(snapshot)
     if snapshot.state is State.BROKEN:
-        st.error(plain(snapshot.error), icon=":material/error:")
+        st.error(plain(retold(snapshot.error)), icon=":material/error:")
         if snapshot.run is not None or "DataError" not in snapshot.details:
             with st.expander(say("Details for a report")):
                 st.code(snapshot.details, language=None)

@@ -106,7 +106,7 @@ def failures(run: Run) -> None:
     for failure in run.failures:
         by_reason.setdefault((failure.case.lane, failure.error), []).append(failure)
     for (lane, error), some in by_reason.items():
-        names = [_called(run, failure) for failure in some]
+        names = [run.named(failure.case) for failure in some]
         more = say(" and {rest} more", rest=len(names) - MOST_NAMED) if len(names) > MOST_NAMED else ""
         st.warning(
             say(
@@ -117,11 +117,6 @@ def failures(run: Run) -> None:
             ),
             icon=":material/block:",
         )
-
-
-def _called(run: Run, failure: Failure) -> str:
-    what = run.what(failure.case)
-    return what if "/" in failure.case.workload else f"{failure.case.workload} {what}"
 
 
 def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str, object]:

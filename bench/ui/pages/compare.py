@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 import streamlit as st
 
+from bench.cases import Case
 from bench.compare import COLUMNS, Comparison, compare, rows, sentence
 from bench.results import Run
 from bench.store import Head, Store, StoreError
@@ -112,6 +113,10 @@ def _name(head: Head) -> str:
 
 
 def _comparison(found: Comparison, first: str, second: str, key: str, runs: tuple[Run, Run]) -> None:
+    def named(case: Case) -> str:
+        run = runs[case in found.only_second]
+        return say("{what} on {lane}", what=run.named(case), lane=run.name(case.lane))
+
     text = plain(sentence(found, say("the first run"), say("this run")))
     st.subheader(text[:1].upper() + text[1:], anchor=False)
     st.caption(say("This run: {second}. The first: {first}.", second=plain(second), first=plain(first)))
@@ -130,7 +135,7 @@ def _comparison(found: Comparison, first: str, second: str, key: str, runs: tupl
         figure = comparison_charts.ratios(found, runs[1])
         alt = say("How many times as fast as the first run, for each case, with 95 % intervals; 1 is as fast.")
         st.plotly_chart(figure, key=f"chart ratios {key}", config=chart_config("comparison"), alt=alt)
-        table = pd.DataFrame(rows(found), columns=["case", "first run", "this run", *COLUMNS])
+        table = pd.DataFrame(rows(found, named), columns=["case", "first run", "this run", *COLUMNS])
         st.dataframe(
             table.rename(columns=say),
             hide_index=True,
@@ -139,4 +144,4 @@ def _comparison(found: Comparison, first: str, second: str, key: str, runs: tupl
         )
     for cases, where in ((found.only_first, say("the first run")), (found.only_second, say("this run"))):
         if cases:
-            st.caption(say("Only in {where}: {cases}.", where=where, cases=plain(listed([*map(str, cases)], 5))))
+            st.caption(say("Only in {where}: {cases}.", where=where, cases=plain(listed([*map(named, cases)], 5))))

@@ -13,7 +13,7 @@ from bench.ui.plain import plain
 from bench.ui.session import kept
 from bench.ui.views import show_run
 from bench.units import count
-from bench.words import phrase, say
+from bench.words import phrase, retold, say
 
 SHOWN = 500  # rows at once; searching finds the others
 OPEN, UNDO = "open", "history undo"  # a run in the address; ids of the runs deleted last
@@ -71,7 +71,7 @@ def _table(heads: list[Head]) -> list[Head]:
             "kind": [say(NAMES[head.kind]) for head in heads],
             "what": [head.what for head in heads],
             "devices": [head.devices for head in heads],
-            "verdict": [head.summary for head in heads],
+            "verdict": [retold(head.summary) for head in heads],
             "cases": [_cases(head) for head in heads],
             "chip": [head.chip for head in heads],
             "PyTorch": [head.torch for head in heads],

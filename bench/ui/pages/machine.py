@@ -30,7 +30,8 @@ def show() -> None:
         return
     for finding in examine(snapshot.devices):
         good = True if finding.good else False if finding.needed else None
-        _line(finding.name, good, f"{retold(finding.text)} {retold(finding.mend)}")
+        text, mend = retold(finding.text), retold(finding.mend)
+        _line(retold(finding.name), good, f"{text.rstrip('.')}. {mend}" if mend else text)
     _checks(snapshot)
     store = kept().store
     runs = say(" Runs: {path}, {size}.", path=store.path, size=size(store.size_bytes())) if store else ""
@@ -66,7 +67,7 @@ def _checks(snapshot: Snapshot) -> None:
     show_end(last)
     labels = {device.name: device.label for device in snapshot.devices}
     for verdict in last.told[0].checks if last.told else ():
-        _line(f"{labels[verdict.device]}: {verdict.name}", verdict.good, plain(retold(verdict.text)))
+        _line(f"{labels[verdict.device]}: {retold(verdict.name)}", verdict.good, plain(retold(verdict.text)))
     if last.told:
         st.download_button(
             say("What was found, to send (JSON)"), lambda: to_send(last.told[0]), "checks.json", "application/json",
