@@ -342,5 +342,5 @@ def test_cases_that_failed_for_one_reason_are_one_line(app):
     finished("sweep", sweep({64: {"cpu": 1e-5}}, failures=[(70, "mps", "command buffer failed"), *lost]))
     clean(app.run())
     told = [w.value for w in app.warning]
-    assert "matvec 100, matvec 101, matvec 102 and 7 more on MPS: Not tried. It stopped working." in told
+    assert "Matrix × vector, 100, 101, 102 and 7 more on MPS: Not tried. It stopped working." in told
     assert sum("on MPS" in text for text in told) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from functools import partial
@@ -106,7 +107,10 @@ def failures(run: Run) -> None:
     for failure in run.failures:
         by_reason.setdefault((failure.case.lane, failure.error), []).append(failure)
     for (lane, error), some in by_reason.items():
-        names = [run.named(failure.case) for failure in some]
+        cases = [failure.case for failure in some]
+        names = [run.named(cases[0])]
+        for before, case in itertools.pairwise(cases):
+            names.append((run.what if case.workload == before.workload else run.named)(case))
         more = say(" and {rest} more", rest=len(names) - MOST_NAMED) if len(names) > MOST_NAMED else ""
         st.warning(
             say(
