@@ -101,7 +101,6 @@ def _hear_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.alone
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
 def test_ctrl_c_keeps_finished_cases_and_ends_soon(tmp_path):
     out = tmp_path / "run.json"

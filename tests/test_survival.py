@@ -61,7 +61,6 @@ def test_after_an_abort_the_page_names_the_case_and_goes_on_without_it(chromium,
     assert len(run.outcomes) == 12 and [f.case for f in run.failures] == [crash.case]
 
 
-@pytest.mark.alone
 def test_control_c_ends_the_program_within_five_seconds_and_keeps_the_rows(chromium, tmp_path):
     with serve(tmp_path) as server:
         tab = Dashboard(chromium.new_page(), server)
