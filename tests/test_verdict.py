@@ -1,12 +1,15 @@
 """The sentence says what the data support, and no more."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 
 from bench import models, ops, stats, training_verdict, verdict  # noqa: F401
+from bench.analysis import Portrait
 from bench.doubts import doubts
+from bench.guards import Roof
 from bench.results import NOISY, Learning, Run
 
 
@@ -91,3 +94,18 @@ def test_while_a_run_grows_each_speed_up_is_computed_once(monkeypatch):
         growing = growing.with_outcomes(outcome)
         seen = [growing.speedup(m) for m in growing.measurements]
     assert len(asked) == 2 and [round(s.value, 6) for s in seen if s] == [2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("roof", "said"),
+    [(None, "moves 20.0 GB/s."), (80e9, "moves 20.0 GB/s, 25 % of the 80.0 GB/s of its copy measured here."),
+     (5e9, "moves 20.0 GB/s, more than the 5.00 GB/s of its copy measured here: out of a cache, or it was busy then.")],
+)  # fmt: skip
+def test_a_bandwidth_is_put_beside_the_copy_and_a_share_is_never_above_all_of_it(roof, said):
+    run = sweep(points(n100=2))
+    sure = stats.Estimate(1e-5, 9e-6, 1.1e-5), stats.Estimate(20e9, 19e9, 21e9)
+    curve = SimpleNamespace(t0=sure[0], bandwidth=sure[1], describes=True)
+    lane = run.lanes[-1]
+    roofs = [Roof("mps", "MPS: copy measured here", 0.0, roof)] if roof else []
+    (told,) = verdict.of_portraits(run, {lane: Portrait(lane, curve, ())}, roofs)
+    assert told == f"MPS needs 10.0 µs to start a call; after that it {said}"
