@@ -238,7 +238,7 @@ def why_missing(name: str) -> str:
     module = getattr(torch, name, None)
     if module is not None and module.is_available():
         return ""
-    what = {"cuda": "NVIDIA (or ROCm) GPU", "xpu": "Intel GPU"}[name]
+    what = {"cuda": "NVIDIA/ROCm GPU", "xpu": "Intel GPU"}[name]
     return noted("No {what} that this PyTorch ({version}) can use.", what=what, version=torch.__version__)
 
 

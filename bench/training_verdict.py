@@ -10,6 +10,7 @@ from bench.units import si, times
 from bench.verdict import OPEN, SLOWER, inverse, judge, the
 from bench.words import phrase, retold, say
 
+NOTICED = 1.1  # times: who divides the seconds of a sentence expects its factor within so much
 PHASE_WORDS = {
     "loading": phrase("taking the batch from memory"),
     "copy": phrase("copying it to the device"),
@@ -23,8 +24,7 @@ def of_training(run: Run) -> list[str]:
     """For each training on each lane but the reference: how fast, and what a step spends most of its time with."""
     trained = [m for m in _compared(run) if m.case.workload.endswith("/train")]
     told = [
-        (_against(run, m, _epoch, lambda time: say("{time} an epoch", time=time)),
-         _longest_phase(m, run.name(m.case.lane)))
+        (_against(run, m, _epoch, _an_epoch), _longest_phase(m, run.name(m.case.lane)))
         for m in trained
     ]  # fmt: skip
     return [" ".join(filter(None, sentences)) for sentences in told]
@@ -33,7 +33,7 @@ def of_training(run: Run) -> list[str]:
 def of_singles(run: Run) -> list[str]:
     """The same for single images: the latency."""
     return [
-        _against(run, m, _latency, lambda time: time)
+        _against(run, m, _latency, lambda time, agrees: time)
         for m in _compared(run)
         if m.case.workload.endswith("/infer") and m.case.size == 1
     ]
@@ -43,21 +43,31 @@ def _compared(run: Run) -> list[Measurement]:
     return [m for m in run.measurements if run.reference_of(m) and run.speedup(m)]
 
 
-def _against(run: Run, m: Measurement, seconds: Callable[[Measurement], float], unit: Callable[[str], str]) -> str:
+def _an_epoch(time: str, agrees: bool) -> str:
+    """Whole epochs hold interruptions, which the factor, of medians of batches, is free of: said where it shows."""
+    if agrees:
+        return say("{time} an epoch", time=time)
+    return say("{time} an epoch, interruptions and all", time=time)
+
+
+def _against(
+    run: Run, m: Measurement, seconds: Callable[[Measurement], float], unit: Callable[[str, bool], str]
+) -> str:
     """One case against the same on the reference; the second of the two times carries the unit."""
     reference, speedup = run.reference_of(m), run.speedup(m)
     label, other = run.name(m.case.lane), the(run, run.reference_lane)
     verdict = judge(speedup)
     if (speedup.value > 1) != (seconds(m) < seconds(reference)):
         verdict = OPEN  # paired rounds say one thing, the seconds beside them another: too unquiet to tell
+    agrees = speedup.low / NOTICED <= seconds(reference) / seconds(m) <= speedup.high * NOTICED
     here, there = si(seconds(m), "s"), si(seconds(reference), "s")
-    words = {"what": run.what(m.case), "here": here, "there": unit(there)}
+    words = {"what": run.what(m.case), "here": here, "there": unit(there, agrees)}
     if verdict == OPEN:
         return say("{what}: {label} and {other} can't be told apart ({here} against {there}).", label=label,
                    other=other, **words)  # fmt: skip
     if verdict == SLOWER:
         label, other, speedup = other, label, inverse(speedup)
-        words |= {"here": there, "there": unit(here)}
+        words |= {"here": there, "there": unit(here, agrees)}
     return say(
         "{what}: {label} is {factor} as fast as {other} ({here} against {there}).",
         label=label, other=other, factor=times(speedup), **words,
@@ -72,7 +82,7 @@ def _longest_phase(m: Measurement, label: str) -> str:
         return ""
     phase = max(mids, key=mids.get)
     return say(
-        "On {label} {share:.0f} % of a step goes into {phase}.",
+        "On {label} {share:.0f}\N{NO-BREAK SPACE}% of a step goes into {phase}.",
         label=label,
         share=100 * mids[phase] / total,
         phase=say(PHASE_WORDS.get(phase, phase)),

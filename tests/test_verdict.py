@@ -66,6 +66,19 @@ def test_training_names_the_faster_device(speedup, sentence):
     assert training_verdict.of_training(run) == [sentence]
 
 
+def test_seconds_that_do_not_give_the_factor_say_why():
+    """Batches 4 times as fast by their medians, and an epoch that was held up."""
+
+    def trained(device, seconds, epoch):
+        learning = Learning(60_000, "x", (epoch,), {})
+        return replace(measurement(device, 128, seconds / 469, "convnet/train"), learning=learning)
+
+    run = Run("training", ENVIRONMENT, {}, (trained("cpu", 8.0, 8.2), trained("mps", 2.0, 4.0)))
+    (told,) = training_verdict.of_training(run)
+    assert told.endswith("4.00 times (4.00 to 4.00) as fast as the CPU (4.00 s against 8.20 s an epoch, "
+                         "interruptions and all).")  # fmt: skip
+
+
 def test_no_sentence_says_faster_beside_seconds_that_say_slower():
     """Paired batches and whole epochs can differ on an unquiet machine: then nothing is claimed."""
 
@@ -74,7 +87,8 @@ def test_no_sentence_says_faster_beside_seconds_that_say_slower():
         return replace(measurement(device, 128, batch_s, "convnet/train"), learning=learning)
 
     run = Run("training", ENVIRONMENT, {}, (trained("cpu", 0.02, 1.68), trained("mps", 0.01, 2.57)))
-    assert "can't be told apart (2.57 s against 1.68 s an epoch)" in training_verdict.of_training(run)[0]
+    (told,) = training_verdict.of_training(run)
+    assert told.endswith("can't be told apart (2.57 s against 1.68 s an epoch, interruptions and all).")
 
 
 def test_doubts_name_noisy_cases_and_there_are_none_without():
