@@ -3,7 +3,7 @@
 Layers; a module imports only from the rows above its own::
 
     words
-    home  stats  units  timing  registry  apple
+    home  stats  units  timing  registry  apple  mirrors
     database  data  datasets  presets  modules  ops  models  cases  compiling  environment  gate  fit
     plans  results  devices  energy
     estimate  learner  runner  runfile  guards  analysis  memory

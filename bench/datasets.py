@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-import ssl
 import struct
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib import error, parse, request
 
 import numpy as np
 
 from bench.home import bench_home
+from bench.mirrors import MirrorError, fetch
+from bench.words import noted
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,19 +34,17 @@ FILES = {  # any MNIST-like set's names, with the bytes of Fashion-MNIST's files
     "t10k-labels-idx1-ubyte": (5_148, 10_008),
 }
 CLASSES, SIDE, MAX_BYTES = 10, 28, 784_000_016  # the last of one .gz file unpacked: a million images
-OR_SYNTHETIC = f"or choose “{SYNTHETIC}”"
 
 
 class DataError(Exception):
-    """One sentence that says what is wrong and what to do."""
+    """One sentence that says what is wrong and what to do: ``noted``, its ``{names}`` filled in."""
+
+    def __init__(self, text: str, **values: object) -> None:
+        super().__init__(noted(text, **values))
 
 
 class Cancelled(DataError):
     """The download was stopped because ``cancelled()`` said so."""
-
-
-class _MirrorError(Exception):
-    """Why one mirror did not deliver a file; the next one may."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +78,9 @@ def load(source: str = FASHION, *, images: int | None = None, folder: Path | Non
     train_x, train_y, test_x, test_y = arrays
     count, most = len(train_x) if images is None else images, len(train_x)
     if type(count) is not int or not 1 <= count <= most:
-        raise DataError(f"{images} training images were asked for: choose a whole number from 1 to {most}.")
+        raise DataError(
+            "{images} training images were asked for: choose a whole number from 1 to {most}.", images=images, most=most
+        )
     x, x_test = (torch.from_numpy(np.divide(a, 255, dtype="f4"))[:, None] for a in (train_x[:count], test_x))
     y, y_test = (torch.from_numpy(a.astype(np.int64)) for a in (train_y[:count], test_y))
     return ImageSet(name, label, x, y, x_test, y_test)
@@ -122,56 +121,17 @@ def download_fashion_mnist(
         content = _read(raw / name) if os.path.isfile(raw / name) else b""
         if _md5(content) != md5:
             _write(raw, {})  # an unusable folder shows before megabytes are fetched
-            content = _fetch(raw / name, md5, mirrors or fashion.mirrors, timeout_s, step)
+            try:
+                content = fetch(name, md5, FILES[name[:-3]][0], mirrors or fashion.mirrors, timeout_s, step)
+            except MirrorError as failure:
+                raise DataError(
+                    "Fashion-MNIST could not be downloaded: {why}; try again, put its four .gz files into {folder}, "
+                    "or choose “synthetic”.", why=failure, folder=raw,
+                ) from failure  # fmt: skip
             _write(raw, {name: content})
         step(name, len(content), len(content))
     _fashion_mnist(fashion, raw)
     return raw
-
-
-def _fetch(target: Path, md5: str, mirrors: Sequence[str], timeout_s: float, step: Callable) -> bytes:
-    """The content for ``target``, with the right checksum, from the first mirror that delivers it."""
-    failures, limit = [], FILES[target.stem][0]
-    for mirror in mirrors:
-        content = bytearray()
-        step(target.name, 0, limit)
-        try:
-            for chunk, size in _stream(f"{mirror.rstrip('/')}/{target.name}", limit, timeout_s):
-                content += chunk
-                step(target.name, len(content), size)
-            if _md5(content) == md5:
-                return bytes(content)
-            failures.append(f"{target.name} has a wrong checksum at {parse.urlsplit(mirror).hostname}")
-        except _MirrorError as failure:
-            failures.append(str(failure))
-    why, by_hand = "; ".join(failures), f"put its four .gz files into {target.parent}"
-    raise DataError(f"Fashion-MNIST could not be downloaded: {why}; try again, {by_hand}, {OR_SYNTHETIC}.")
-
-
-def _stream(url: str, limit: int, timeout_s: float) -> Iterator[tuple[bytes, int]]:
-    """Yield each chunk with the file's size as far as known; every failure becomes a _MirrorError."""
-    host, received = parse.urlsplit(url).hostname, 0
-    try:
-        context = ssl.create_default_context()  # verifies, whatever the process set as urllib's default
-        with request.urlopen(url, timeout=timeout_s, context=context) as response:
-            size = int(response.headers.get("Content-Length", 0))
-            while received <= limit and (chunk := response.read1(1 << 16)):  # no endless answer
-                received += len(chunk)
-                yield chunk, max(size, received)
-        if received < size:
-            raise _MirrorError(f"the connection to {host} broke off after {received} of {size} bytes")
-    except (OSError, HTTPException, ValueError) as failure:
-        reason = failure.reason if type(failure) is error.URLError else failure
-        why = f"the connection to {host} failed ({str(reason)!r:.90}), check the network and the proxy"
-        if isinstance(reason, error.HTTPError):
-            reason.close()  # it is the open answer, too
-            why = f"{host} refused the file (HTTP {reason.code})"
-        elif isinstance(reason, ssl.SSLCertVerificationError):
-            remedy = "set SSL_CERT_FILE, or on macOS run Python's “Install Certificates.command”"
-            why = f"the certificate of {host} could not be verified ({reason.verify_message}): {remedy}"
-        elif isinstance(reason, TimeoutError):
-            why = f"{host} did not answer within {timeout_s:g} s"
-        raise _MirrorError(why) from failure
 
 
 def _raw_folder(folder: Path | None) -> Path:
@@ -182,7 +142,9 @@ def _fashion_class():
     try:
         from torchvision.datasets import FashionMNIST
     except (ImportError, RuntimeError, OSError) as failure:  # RuntimeError: built for another torch
-        raise DataError(f"torchvision cannot be loaded ({failure}): reinstall it, {OR_SYNTHETIC}.") from failure
+        raise DataError(
+            "torchvision cannot be loaded ({failure}): reinstall it, or choose “synthetic”.", failure=failure
+        ) from failure
     return FashionMNIST
 
 
@@ -195,8 +157,10 @@ def _using(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as failure:
-        remedy = f"check its permissions and the free disk space, {OR_SYNTHETIC}"
-        raise DataError(f"{path} cannot be used ({failure.strerror or failure}): {remedy}.") from failure
+        raise DataError(
+            "{path} cannot be used ({failure}): check its permissions and the free disk space, or choose “synthetic”.",
+            path=path, failure=failure.strerror or failure,
+        ) from failure  # fmt: skip
 
 
 def _read(path: Path) -> bytes:
@@ -215,7 +179,9 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _damaged(path: Path, why: str) -> DataError:
-    return DataError(f"{path} is not usable, {why}: replace it with a whole copy, {OR_SYNTHETIC}.")
+    return DataError(
+        "{path} is not usable, {why}: replace it with a whole copy, or choose “synthetic”.", path=path, why=why
+    )
 
 
 def _found(folder: Path) -> list[Path]:
@@ -226,14 +192,19 @@ def _found(folder: Path) -> list[Path]:
 
 def _fashion_mnist(fashion, raw: Path) -> tuple[str, str, list[np.ndarray]]:
     if len(_found(raw)) < len(FILES):
-        raise DataError(f"Fashion-MNIST is not complete: download it, put its .gz files into {raw}, {OR_SYNTHETIC}.")
+        raise DataError(
+            "Fashion-MNIST is not complete: download it, put its .gz files into {folder}, or choose “synthetic”.",
+            folder=raw,
+        )
     if os.path.exists(old := raw.with_name("processed")):
-        raise DataError(f"{old} is an old torchvision's, read in place of the checked files: remove it.")
+        raise DataError("{old} is an old torchvision's, read in place of the checked files: remove it.", old=old)
     checked = {raw / name: md5 for name, md5 in fashion.resources if os.path.isfile(raw / name)}
     for packed, md5 in checked.items():
         plain, content = packed.with_suffix(""), _read(packed)
         if _md5(content) != md5:
-            raise _damaged(packed, f"its MD5 is {_md5(content)} where Fashion-MNIST's is {md5}")
+            raise _damaged(
+                packed, noted("its MD5 is {md5} where Fashion-MNIST's is {right}", md5=_md5(content), right=md5)
+            )
         # gzip ends with the CRC of what it holds: this shows unpacked files that are damaged or foreign.
         if not os.path.isfile(plain) or zlib.crc32(_read(plain)) != int.from_bytes(content[-8:-4], "little"):
             _write(raw, {plain.name: zlib.decompress(content, 31)})
@@ -248,8 +219,10 @@ def _idx(source: str) -> tuple[str, str, list[np.ndarray]]:
     folder = Path(os.path.expanduser(source))
     found = max((_found(folder / sub) for sub in ("", "raw", "MNIST/raw", "FashionMNIST/raw")), key=len)
     if not str(source).strip() or len(found) < len(FILES):
-        wanted = f"one with {', '.join(FILES)} (plain or .gz), “{FASHION}” or “{SYNTHETIC}”"
-        raise DataError(f"“{source}” is no folder with IDX files, {len(found)} of 4 found: give {wanted}.")
+        raise DataError(
+            "“{source}” is no folder with IDX files, {found} of 4 found: give one with {files} (plain or .gz), "
+            "“fashion-mnist” or “synthetic”.", source=source, found=len(found), files=", ".join(FILES),
+        )  # fmt: skip
     place, home = os.path.realpath(folder), os.path.realpath(os.path.expanduser("~"))
     name = "home" if place == home else Path(place).name  # the home folder's name is the user's
     return "idx", f"IDX files from the folder “{name}”", _read_four(found)
@@ -269,19 +242,31 @@ def _read_idx(path: Path, dims: int, count: int | None = None) -> np.ndarray:
         try:
             content = unpacker.decompress(content, MAX_BYTES)
         except zlib.error as failure:
-            raise _damaged(path, f"it cannot be unpacked ({failure})") from failure
+            raise _damaged(path, noted("it cannot be unpacked ({failure})", failure=failure)) from failure
         if not unpacker.eof or unpacker.unused_data:
-            raise _damaged(path, "it is cut off, too long, or has bytes behind its end")
+            raise _damaged(path, noted("it is cut off, too long, or has bytes behind its end"))
     items, shape = int.from_bytes(content[4:8], "big"), (SIDE, SIDE)[: dims - 1]
     header = struct.pack(f">4B{dims}I", 0, 0, 8, dims, items, *shape)
     if not content.startswith(header):
-        found, wanted = content[: len(header)].hex(), "28×28 images" if shape else "labels"
-        raise _damaged(path, f"its header is {found or 'empty'}, not that of an IDX file of {wanted}")
+        found, wanted = (
+            content[: len(header)].hex() or noted("empty"),
+            noted("28×28 images") if shape else noted("labels"),
+        )
+        why = noted("its header is {found}, not that of an IDX file of {wanted}", found=found, wanted=wanted)
+        raise _damaged(path, why)
     if not items or len(content) != len(header) + items * SIDE ** (dims - 1):
-        raise _damaged(path, f"its length of {len(content)} bytes does not fit the {items} items of its header")
+        length = len(content)
+        why = noted(
+            "its length of {length} bytes does not fit the {items} items of its header", length=length, items=items
+        )
+        raise _damaged(path, why)
     array = np.frombuffer(content, np.uint8, offset=len(header)).reshape(items, *shape)
     if dims == 1 and (items != count or array.max() >= CLASSES):
-        raise _damaged(path, f"it holds {items} labels up to {array.max()} for {count} images of classes 0 to 9")
+        why = noted(
+            "it holds {items} labels up to {most} for {count} images of classes 0 to 9",
+            items=items, most=array.max(), count=count,
+        )  # fmt: skip
+        raise _damaged(path, why)
     return array
 
 

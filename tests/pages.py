@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 STARTS_S = 90.0  # the server answers, and PyTorch is there: seconds, or many on a busy machine
 ANSWERS_S = 30.0  # the page has done what was asked of it
+ENDS_S = 300.0  # a run is over: well within a minute on a quiet machine, but another test may run beside it
 expect.set_options(timeout=1000 * ANSWERS_S)
 APP = ("-m", "streamlit", "run", "app.py")
 
@@ -164,7 +165,7 @@ class Dashboard:
         expect(self.stop_button).to_be_visible()
         expect(self.run_button).to_have_count(0)
 
-    def over(self, within_s: float = 90.0) -> None:
+    def over(self, within_s: float = ENDS_S) -> None:
         """Wait for the end of a run and of the page's drawing its results."""
         expect(self.run_button).to_be_visible(timeout=1000 * within_s)
         expect(self.stop_button).to_have_count(0)

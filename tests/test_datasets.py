@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torchvision.datasets import FashionMNIST
 
-from bench import datasets
+from bench import datasets, mirrors
 from bench.datasets import FILES, Cancelled, DataError, available, download_fashion_mnist, load
 
 NAMES = tuple(FILES)
@@ -495,7 +495,7 @@ def test_no_network(tmp_path, server, monkeypatch):
     def no_name(*_args, **_kwargs):
         raise URLError(OSError(-3, "Temporary failure in name resolution"))
 
-    monkeypatch.setattr(datasets.request, "urlopen", no_name)
+    monkeypatch.setattr(mirrors.request, "urlopen", no_name)
     refused(tmp_path, "the connection to 127.0.0.1 failed .*name resolution.*check the network")
 
 
@@ -509,7 +509,7 @@ def test_certificates_are_verified_and_failures_told(tmp_path, server, monkeypat
         raise URLError(failure)
 
     monkeypatch.setattr(ssl, "_create_default_https_context", ssl._create_unverified_context)  # as some tell users
-    monkeypatch.setattr(datasets.request, "urlopen", distrust)
+    monkeypatch.setattr(mirrors.request, "urlopen", distrust)
     refused(tmp_path, "certificate of 127.0.0.1 could not be verified .unable to get.*Install Certificates")
     assert contexts[0].verify_mode == ssl.CERT_REQUIRED and contexts[0].check_hostname
 
@@ -659,4 +659,4 @@ def test_the_real_names_and_sizes_are_torchvisions():
 
 def test_http_exceptions_are_covered():
     """IncompleteRead and its like are no OSErrors: what the module catches must include them."""
-    assert issubclass(http.client.IncompleteRead, datasets.HTTPException)
+    assert issubclass(http.client.IncompleteRead, mirrors.HTTPException)

@@ -13,6 +13,7 @@ from texts import noted, texts
 from bench import doctor, units, words
 from bench.apple import Mac
 from bench.conclusions import conclusions
+from bench.datasets import FILES, DataError, load
 from bench.devices import DeviceInfo
 from bench.export import to_csv, to_json
 from bench.recorded import TITLES, load_recorded
@@ -192,3 +193,16 @@ def test_what_the_doctor_finds_on_a_mac_is_retold(indonesian, monkeypatch):
     device = doctor._device(info)
     assert words.retold(device.text) == "Apple M1 · float32 · tidak float64 (No doubles)"
     assert words.retold("result: long sums") == "hasil: jumlah panjang"
+
+
+def test_what_is_wrong_with_images_is_told_in_the_readers_language(indonesian, tmp_path):
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(b"")
+    for name in list(FILES)[1:]:
+        (tmp_path / name).write_bytes(b"xy")
+    with pytest.raises(DataError) as raised:
+        load(str(tmp_path))
+    path = tmp_path / "train-images-idx3-ubyte"
+    assert words.retold(str(raised.value)) == (
+        f"{path} tidak dapat dipakai, kepalanya kosong, bukan kepala berkas IDX berisi gambar 28×28: "
+        "ganti dengan salinan yang utuh, atau pilih “sintetis”."
+    )

@@ -11,7 +11,7 @@ from bench.cases import EFFORTS
 from bench.ui import controls, details, explore, report, sweep_view, tables
 
 ROOT = Path(__file__).resolve().parent.parent
-MARKS = ("say", "phrase", "noted")
+MARKS = ("say", "phrase", "noted", "DataError")
 STATUSES = ("converged", "noisy", "timed out", "failed", "wrong", "unverified", "impossible")
 HEADS = (  # of tables that are made where they are shown
     "model", "device", "batch", "size", "case", "status", "note", "samples", "fastest process", "slowest",
@@ -27,7 +27,7 @@ def texts() -> set[str]:
 
 def noted() -> set[str]:
     """Those that a run keeps."""
-    return set(_marked(("noted",)))
+    return set(_marked(("noted", "DataError")))
 
 
 def _marked(marks: tuple[str, ...] = MARKS) -> Iterator[str]:
