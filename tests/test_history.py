@@ -95,7 +95,11 @@ def test_what_was_measured_twice_last_is_compared_at_once(store):
     assert [one.value for one in lists] == [ids["before"], ids["after"], None]
     assert len(app.subheader) == 1 and "equally fast overall" in app.subheader[0].value
     assert len(lists[1].options) == len(days) - 1  # a run is not compared with itself
-    clean(lists[2].set_value(ids["old"]).run())
+    clean(lists[0].set_value(ids["after"]).run())  # which the second one held
+    assert app.selectbox(key="run1").value == ids["after"] and app.selectbox(key="run2").value != ids["after"]
+    clean(app.selectbox(key="run1").set_value(ids["before"]).run())
+    clean(app.selectbox(key="run2").set_value(ids["after"]).run())
+    clean(app.selectbox(key="run3").set_value(ids["old"]).run())
     assert len(app.subheader) == 2 and len(app.selectbox) == 4
     clean(app.selectbox(key="run3").set_value(None).run())
     assert len(app.subheader) == 1

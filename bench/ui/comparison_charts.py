@@ -9,6 +9,7 @@ from bench.compare import Comparison, Pair
 from bench.registry import OPERATIONS
 from bench.results import Run
 from bench.ui.charts import COLORS, error_bars, finished
+from bench.ui.plain import escaped
 from bench.units import count, si, significant, span
 from bench.words import say
 
@@ -23,8 +24,11 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
     one_size = len({pair.case.size for pair in found.pairs}) == 1  # of networks: then side by side, by name
     for (workload, lane), pairs in lines.items():
         pairs.sort(key=lambda pair: pair.case.size)
-        title = OPERATIONS[workload].title if workload in OPERATIONS else ""
-        name = f"{say(title) if title else run.what(pairs[0].case)} · {run.name(lane)}"
+        if workload in OPERATIONS:
+            what = say(OPERATIONS[workload].title)
+        else:  # of networks several batch sizes are one line
+            what = run.what(pairs[0].case) if len(pairs) == 1 else escaped(workload)
+        name = f"{what} · {run.name(lane)}"
         figure.add_scatter(
             x=[name] if one_size else [pair.case.size for pair in pairs], y=[pair.speedup.value for pair in pairs],
             mode="lines+markers", name=name, line={"color": COLORS.get(lane.device), "width": 2}, marker={"size": 8},

@@ -90,7 +90,7 @@ def _twice_the_same(heads: Iterable[Head]) -> tuple[str, ...]:
     """The newest run that was measured before, the earlier one first; nothing if none was."""
     last: dict[tuple[str, str], Head] = {}
     pairs = []
-    for head in sorted(heads, key=lambda head: head.captured_at):
+    for head in sorted((head for head in heads if head.outcomes), key=lambda head: head.captured_at):
         before = last.get((head.kind, head.what))
         if before:
             pairs.append((before.id, head.id))
