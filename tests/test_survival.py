@@ -80,6 +80,7 @@ def test_control_c_ends_the_program_within_five_seconds_and_keeps_the_rows(chrom
     assert len(store.load(head.id).measurements) >= 1
 
 
+@pytest.mark.alone
 def test_a_while_of_runs_and_reloads_leaves_nothing_behind(tmp_path):
     """The short form of tests/performance/soak.py."""
     seen = soak(tmp_path, 0, 2, pause_s=1.5)
