@@ -5,7 +5,6 @@ Torch and torchvision are imported inside functions, as a page imports this modu
 
 from __future__ import annotations
 
-import hashlib
 import os
 import struct
 import tempfile
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.home import bench_home
-from bench.mirrors import MirrorError, fetch
+from bench.mirrors import MirrorError, fetch, md5_of
 from bench.words import noted
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ def download_fashion_mnist(
 
     for name, md5 in fashion.resources:
         content = _read(raw / name) if os.path.isfile(raw / name) else b""
-        if _md5(content) != md5:
+        if md5_of(content) != md5:
             _write(raw, {})  # an unusable folder shows before megabytes are fetched
             try:
                 content = fetch(name, md5, FILES[name[:-3]][0], mirrors or fashion.mirrors, timeout_s, step)
@@ -146,10 +145,6 @@ def _fashion_class():
             "torchvision cannot be loaded ({failure}): reinstall it, or choose “synthetic”.", failure=failure
         ) from failure
     return FashionMNIST
-
-
-def _md5(content: bytes | bytearray) -> str:
-    return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
 @contextmanager
@@ -201,9 +196,9 @@ def _fashion_mnist(fashion, raw: Path) -> tuple[str, str, list[np.ndarray]]:
     checked = {raw / name: md5 for name, md5 in fashion.resources if os.path.isfile(raw / name)}
     for packed, md5 in checked.items():
         plain, content = packed.with_suffix(""), _read(packed)
-        if _md5(content) != md5:
+        if md5_of(content) != md5:
             raise _damaged(
-                packed, noted("its MD5 is {md5} where Fashion-MNIST's is {right}", md5=_md5(content), right=md5)
+                packed, noted("its MD5 is {md5} where Fashion-MNIST's is {right}", md5=md5_of(content), right=md5)
             )
         # gzip ends with the CRC of what it holds: this shows unpacked files that are damaged or foreign.
         if not os.path.isfile(plain) or zlib.crc32(_read(plain)) != int.from_bytes(content[-8:-4], "little"):
@@ -248,10 +243,8 @@ def _read_idx(path: Path, dims: int, count: int | None = None) -> np.ndarray:
     items, shape = int.from_bytes(content[4:8], "big"), (SIDE, SIDE)[: dims - 1]
     header = struct.pack(f">4B{dims}I", 0, 0, 8, dims, items, *shape)
     if not content.startswith(header):
-        found, wanted = (
-            content[: len(header)].hex() or noted("empty"),
-            noted("28×28 images") if shape else noted("labels"),
-        )
+        found = content[: len(header)].hex() or noted("empty")
+        wanted = noted("28×28 images") if shape else noted("labels")
         why = noted("its header is {found}, not that of an IDX file of {wanted}", found=found, wanted=wanted)
         raise _damaged(path, why)
     if not items or len(content) != len(header) + items * SIDE ** (dims - 1):

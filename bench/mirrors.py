@@ -36,13 +36,18 @@ def fetch(
             for chunk, size in _stream(f"{mirror.rstrip('/')}/{name}", most_bytes, timeout_s):
                 content += chunk
                 step(name, len(content), size)
-            if hashlib.md5(content, usedforsecurity=False).hexdigest() == md5:
+            if md5_of(content) == md5:
                 return bytes(content)
             host = parse.urlsplit(mirror).hostname
             failures.append(noted("{name} has a wrong checksum at {host}", name=name, host=host))
         except MirrorError as failure:
             failures.append(str(failure))
     raise MirrorError("; ".join(failures))
+
+
+def md5_of(content: bytes | bytearray) -> str:
+    """In hexadecimal, as lists of checksums have it."""
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
 def _stream(url: str, most_bytes: int, timeout_s: float) -> Iterator[tuple[bytes, int]]:

@@ -212,6 +212,10 @@ class Run:
         operation = OPERATIONS.get(case.workload)
         return f"{say(operation.title)}, {self.what(case)}" if operation else self.what(case)
 
+    def in_full(self, case: Case) -> str:
+        """With its lane, too: "Matrix × vector, 1 500 on MPS"."""
+        return say("{what} on {lane}", what=self.named(case), lane=self.name(case.lane))
+
     @property
     def emulated(self) -> bool:
         """True if any device of the run only pretends to be what its name says."""

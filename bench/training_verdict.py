@@ -22,12 +22,11 @@ PHASE_WORDS = {
 
 def of_training(run: Run) -> list[str]:
     """For each training on each lane but the reference: how fast, and what a step spends most of its time with."""
-    trained = [m for m in _compared(run) if m.case.workload.endswith("/train")]
-    told = [
-        (_against(run, m, _epoch, _an_epoch), _longest_phase(m, run.name(m.case.lane)))
-        for m in trained
-    ]  # fmt: skip
-    return [" ".join(filter(None, sentences)) for sentences in told]
+    return [
+        " ".join(filter(None, (_against(run, m, _epoch, _an_epoch), _longest_phase(m, run.name(m.case.lane)))))
+        for m in _compared(run)
+        if m.case.workload.endswith("/train")
+    ]
 
 
 def of_singles(run: Run) -> list[str]:

@@ -58,9 +58,10 @@ def of_portraits(run: Run, portraits: Mapping[Lane, Portrait], roofs: Sequence[R
         if roof:
             part, whose = 100 * curve.bandwidth.value / roof.bytes_per_s, roof.name.split(": ")[-1]
             words = {"rate": si(roof.bytes_per_s, "B/s"), "whose": whose}
-            share = say(", more than the {rate} of its {whose}: out of a cache, or it was busy then", **words)
             if part <= 100:
                 share = say(", {part:.0f} % of the {rate} of its {whose}", part=part, **words)
+            else:
+                share = say(", more than the {rate} of its {whose}: out of a cache, or it was busy then", **words)
         sentences.append(
             say(
                 "{lane} needs {overhead} to start a call; after that it moves {bandwidth}{share}.",

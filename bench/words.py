@@ -78,7 +78,7 @@ def retold(text: str) -> str:
     return _retold(language(), text) if language() != ENGLISH and len(text) <= LONGEST else text
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)  # a full history holds 500 verdicts, each with a handful of parts
 def _retold(name: str, text: str) -> str:
     if told := catalog(name).get(text):
         return told
@@ -89,9 +89,7 @@ def _retold(name: str, text: str) -> str:
     first, _, rest = text.partition(". ")  # several sentences, one after the other
     if rest[:1].isupper() and (told := f"{_retold(name, first + '.')} {_retold(name, rest)}") != text:
         return told
-    if told := _filled(
-        name, text, ANYTHING
-    ):  # something of several sentences stands in a place, such as an error's text
+    if told := _filled(name, text, ANYTHING):  # several sentences in a place, such as an error's text
         return told
     if all(map(NUMBER.fullmatch, text.split(", "))):
         return text.translate(str.maketrans(dict(zip((".", THIN), _separators(name), strict=True))))
@@ -100,28 +98,31 @@ def _retold(name: str, text: str) -> str:
 
 def _filled(name: str, text: str, value: str) -> str:
     """The first sentence with places that ``text`` fills, its values retold, too; empty if it fills none."""
-    for pattern, told in _patterns(name, value):
-        if found := pattern.fullmatch(text):
+    for longest, pattern, told in _patterns(name, value):
+        if longest in text and (found := pattern.fullmatch(text)):  # looking for letters is much the quicker
             return told.format(**{key: _retold(name, inner) for key, inner in found.groupdict().items()})
     return ""
 
 
 @cache
-def _patterns(name: str, value: str) -> list[tuple[re.Pattern, str]]:
-    """Sentences with places that a run keeps; those with most letters first, they say most."""
+def _patterns(name: str, value: str) -> list[tuple[str, re.Pattern, str]]:
+    """Sentences with places that a run keeps: longest piece, pattern, translation; those with most letters first."""
     found = []
     for text in _marked(name):
         parts = list(string.Formatter().parse(text))
-        if any(place for _, place, _, _ in parts):
-            pattern, places = "", set()
-            for before, place, *_ in parts:
-                here = NUMERAL if place in NUMBERS else value
-                again = f"(?P={place})" if place in places else f"(?P<{place}>{here})"
-                pattern += re.escape(before) + (again if place else "")
+        pattern, places = "", set()
+        for before, place, *_ in parts:
+            pattern += re.escape(before)
+            if place in places:
+                pattern += f"(?P={place})"
+            elif place:
+                pattern += f"(?P<{place}>{NUMERAL if place in NUMBERS else value})"
                 places.add(place)
-            found.append((sum(len(before) for before, *_ in parts), re.compile(pattern, re.DOTALL), text))
-    told = {text: FORMAT.sub("", catalog(name)[text]) for *_, text in found}  # values are texts already
-    return [(pattern, told[text]) for _, pattern, text in sorted(found, key=lambda one: (-one[0], one[2]))]
+        if places:
+            pieces = [before for before, *_ in parts]
+            told = FORMAT.sub("", catalog(name)[text])  # values are texts already
+            found.append((len("".join(pieces)), text, max(pieces, key=len), re.compile(pattern, re.DOTALL), told))
+    return [tuple(rest) for _, _, *rest in sorted(found, key=lambda one: (-one[0], one[1]))]
 
 
 def separators() -> tuple[str, str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 from bench.cases import Case
 from bench.environment import Environment
 from bench.registry import Cost
-from bench.results import CONVERGED, RIGHT, Check, Failure, Measurement, Run
+from bench.results import CONVERGED, RIGHT, Check, Failure, Learning, Measurement, Run
 
 ENVIRONMENT = Environment(
     captured_at="2026-01-01T00:00:00+00:00", platform="macOS-15.1", chip="Apple M1 Pro", machine="arm64",
@@ -105,6 +106,12 @@ def measurement(device: str, size: int, seconds: float, workload: str = "matvec"
         Case(workload, size, device), Cost(2 * size * size, 4 * size * size), CONVERGED, "", 0.1, 8, samples,
         rounds=(10,) * rounds, dispatch_s=tuple(s / 10 for s in samples),
     )  # fmt: skip
+
+
+def trained(device: str, batch_s: float, epoch_s: float, phases_s=()) -> Measurement:
+    """A ConvNet's training of one epoch, batches of 128."""
+    learning = Learning(60_000, "x", (epoch_s,), dict(phases_s))
+    return replace(measurement(device, 128, batch_s, "convnet/train"), learning=learning)
 
 
 def sweep(points, failures=(), environment=ENVIRONMENT) -> Run:

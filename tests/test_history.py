@@ -105,6 +105,16 @@ def test_what_was_measured_twice_last_is_compared_at_once(store):
     assert len(app.subheader) == 1
 
 
+def test_runs_that_are_no_longer_there_are_left_out_and_no_others_take_their_place(store):
+    """The first of those that are left is the reference."""
+    first, second, _ = (store.add_file(sweep(POINTS), name) for name in ("one", "two", "three"))
+    app = at("compare", compared=["gone", second, first])
+    assert [one.value for one in app.selectbox] == [second, first, None]
+    app = at("compare", compared=["gone", "gone too"])
+    assert [one.value for one in app.selectbox] == [None, None]
+    assert "Choose at least two runs" in app.info[0].value
+
+
 def test_runs_of_different_things_wait_to_be_chosen(store):
     store.add_file(sweep(POINTS), "one")
     store.add_file(replace(sweep(POINTS), settings=sweep(POINTS).settings | {"operation": "sum"}), "two")

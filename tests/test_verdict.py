@@ -4,13 +4,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from fakes import ENVIRONMENT, measurement, sweep
+from fakes import ENVIRONMENT, sweep, trained
 
 from bench import models, ops, stats, training_verdict, verdict  # noqa: F401
 from bench.analysis import Portrait
 from bench.doubts import doubts
 from bench.guards import Roof
-from bench.results import NOISY, Learning, Run
+from bench.results import NOISY, Run
 
 
 def points(**speedups):
@@ -58,22 +58,14 @@ def test_failed_sizes_are_in_no_sentence():
      (1, "Training ConvNet: MPS and the CPU can't be told apart (8.00 s against 8.00 s an epoch).")],
 )  # fmt: skip
 def test_training_names_the_faster_device(speedup, sentence):
-    def trained(device, seconds):
-        learning = Learning(60_000, "x", (seconds,), {})
-        return replace(measurement(device, 128, seconds / 469, "convnet/train"), learning=learning)
-
-    run = Run("training", ENVIRONMENT, {}, (trained("cpu", 8.0), trained("mps", 8.0 / speedup)))
+    cpu, mps = (trained(device, s / 469, s) for device, s in (("cpu", 8.0), ("mps", 8.0 / speedup)))
+    run = Run("training", ENVIRONMENT, {}, (cpu, mps))
     assert training_verdict.of_training(run) == [sentence]
 
 
 def test_seconds_that_do_not_give_the_factor_say_why():
     """Batches 4 times as fast by their medians, and an epoch that was held up."""
-
-    def trained(device, seconds, epoch):
-        learning = Learning(60_000, "x", (epoch,), {})
-        return replace(measurement(device, 128, seconds / 469, "convnet/train"), learning=learning)
-
-    run = Run("training", ENVIRONMENT, {}, (trained("cpu", 8.0, 8.2), trained("mps", 2.0, 4.0)))
+    run = Run("training", ENVIRONMENT, {}, (trained("cpu", 8.0 / 469, 8.2), trained("mps", 2.0 / 469, 4.0)))
     (told,) = training_verdict.of_training(run)
     assert told.endswith("4.00 times (4.00 to 4.00) as fast as the CPU (4.00 s against 8.20 s an epoch, "
                          "interruptions and all).")  # fmt: skip
@@ -81,11 +73,6 @@ def test_seconds_that_do_not_give_the_factor_say_why():
 
 def test_no_sentence_says_faster_beside_seconds_that_say_slower():
     """Paired batches and whole epochs can differ on an unquiet machine: then nothing is claimed."""
-
-    def trained(device, batch_s, epoch_s):
-        learning = Learning(60_000, "x", (epoch_s,), {})
-        return replace(measurement(device, 128, batch_s, "convnet/train"), learning=learning)
-
     run = Run("training", ENVIRONMENT, {}, (trained("cpu", 0.02, 1.68), trained("mps", 0.01, 2.57)))
     (told,) = training_verdict.of_training(run)
     assert told.endswith("can't be told apart (2.57 s against 1.68 s an epoch, interruptions and all).")
@@ -117,8 +104,8 @@ def test_while_a_run_grows_each_speed_up_is_computed_once(monkeypatch):
 )  # fmt: skip
 def test_a_bandwidth_is_put_beside_the_copy_and_a_share_is_never_above_all_of_it(roof, said):
     run = sweep(points(n100=2))
-    sure = stats.Estimate(1e-5, 9e-6, 1.1e-5), stats.Estimate(20e9, 19e9, 21e9)
-    curve = SimpleNamespace(t0=sure[0], bandwidth=sure[1], describes=True)
+    t0, bandwidth = stats.Estimate(1e-5, 9e-6, 1.1e-5), stats.Estimate(20e9, 19e9, 21e9)
+    curve = SimpleNamespace(t0=t0, bandwidth=bandwidth, describes=True)
     lane = run.lanes[-1]
     roofs = [Roof("mps", "MPS: copy measured here", 0.0, roof)] if roof else []
     (told,) = verdict.of_portraits(run, {lane: Portrait(lane, curve, ())}, roofs)

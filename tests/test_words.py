@@ -2,11 +2,10 @@
 
 import re
 import string
-from dataclasses import replace
 
 import pytest
 from babel.messages.pofile import read_po
-from fakes import ENVIRONMENT, measurement, sweep
+from fakes import ENVIRONMENT, sweep, trained
 from test_history import POINTS, at
 from texts import noted, texts
 
@@ -18,7 +17,7 @@ from bench.devices import DeviceInfo
 from bench.export import to_csv, to_json
 from bench.recorded import TITLES, load_recorded
 from bench.recorder import summary
-from bench.results import Learning, Run
+from bench.results import Run
 from bench.stats import Estimate
 from bench.store import open_store
 from bench.ui.report import report
@@ -152,12 +151,9 @@ def test_runs_kept_and_compared_in_indonesian_say_nothing_in_english(indonesian,
 
 
 def trainings(speedup):
-    done = {device: measurement(device, 128, seconds / 469, "convnet/train") for device, seconds in
-            (("cpu", 8.0), ("mps", 8.0 / speedup))}  # fmt: skip
-    learning = {device: Learning(60_000, "x", (m.samples_s[0] * 469,), {"forward": (0.1,), "backward": (0.01,)})
-                for device, m in done.items()}  # fmt: skip
-    outcomes = tuple(replace(m, learning=learning[device]) for device, m in done.items())
-    return Run("training", ENVIRONMENT, {}, outcomes)
+    outcomes = [trained(device, s / 469, s, {"forward": (0.1,), "backward": (0.01,)}) for device, s in
+                (("cpu", 8.0), ("mps", 8.0 / speedup))]  # fmt: skip
+    return Run("training", ENVIRONMENT, {}, tuple(outcomes))
 
 
 VERDICTS = [

@@ -10,7 +10,7 @@ from bench.registry import OPERATIONS
 from bench.results import Run
 from bench.ui.charts import COLORS, error_bars, finished
 from bench.ui.plain import escaped
-from bench.units import count, si, significant, span
+from bench.units import count, si, times
 from bench.words import say
 
 
@@ -43,7 +43,5 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
 
 
 def _hover(pair: Pair) -> str:
-    factor = significant(pair.speedup.value)
-    told = say("{factor} times ({ends})", factor=factor, ends=span(pair.speedup))
     medians = f"{si(pair.first.median_s.value, 's')} → {si(pair.second.median_s.value, 's')}"
-    return f"<b>{count(pair.case.size)}</b>: {told}<br>{say(pair.verdict)}: {medians}"
+    return f"<b>{count(pair.case.size)}</b>: {times(pair.speedup)}<br>{say(pair.verdict)}: {medians}"

@@ -103,7 +103,7 @@ def _silence(snapshot: Snapshot) -> None:
 def describe(snapshot: Snapshot) -> str:
     """The case being measured, in words."""
     case, run = snapshot.current, snapshot.run
-    return say("{what} on {lane}", what=run.named(case), lane=run.name(case.lane)) if run else str(case)
+    return run.in_full(case) if run else str(case)
 
 
 def show_end(snapshot: Snapshot) -> None:

@@ -53,7 +53,8 @@ def show() -> None:
 
 def _choose(heads: dict[str, Head]) -> list[str]:
     """A list for the first run, one for the second, and one more for as long as the last one is filled in."""
-    if wanted := st.session_state.pop("compared", None):
+    if asked := st.session_state.pop("compared", None):
+        wanted = [run_id for run_id in asked if run_id in heads]
         for number in range(MOST):
             st.session_state[_key(number)] = wanted[number] if number < len(wanted) else None
     likely = _twice_the_same(heads.values())
@@ -114,8 +115,7 @@ def _name(head: Head) -> str:
 
 def _comparison(found: Comparison, first: str, second: str, key: str, runs: tuple[Run, Run]) -> None:
     def named(case: Case) -> str:
-        run = runs[case in found.only_second]
-        return say("{what} on {lane}", what=run.named(case), lane=run.name(case.lane))
+        return runs[case in found.only_second].in_full(case)
 
     text = plain(sentence(found, say("the first run"), say("this run")))
     st.subheader(text[:1].upper() + text[1:], anchor=False)
