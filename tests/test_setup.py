@@ -210,6 +210,11 @@ def test_the_page_is_for_this_machine_alone():
     assert "headless" not in server
 
 
+def test_nothing_holds_the_interpreter_after_a_click():
+    """Streamlit's own choice is a full garbage collection after every run of a page; PyTorch makes it 0.1 s long."""
+    assert shipped()["runner"]["postScriptGC"] is False
+
+
 def test_streamlit_knows_every_shipped_setting():
     """It ignores a misspelt one in silence."""
     expected = flat(shipped())
