@@ -274,6 +274,8 @@ def test_a_device_is_measured_against_itself_from_the_page(app):
     app.select_slider(key="range").set_value((16, 64))
     app.number_input(key="count").set_value(2)
     clean(app.run())
+    app.session_state["experiments"] = True  # opened
+    clean(app.run())
     clean(button(app, "itself").click().run())
     assert session.runner().join(60).state is State.DONE
     clean(app.run())

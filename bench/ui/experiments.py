@@ -23,12 +23,19 @@ PROCESSES = 5
 
 
 def show_experiments(plan: SweepPlan | None, snapshot: Snapshot) -> None:
-    """Three further experiments, folded away."""
-    with st.expander(say("Further experiments: how far can a number be trusted?"), icon=":material/science:"):
+    """Three further experiments, folded away until one has been made; each control drawn would cost every click."""
+    folded = st.expander(
+        say("Further experiments: how far can a number be trusted?"), snapshot.kind in (NOISE, FRESH),
+        icon=":material/science:", key="experiments", on_change="rerun",
+    )  # fmt: skip
+    if not folded.open:
+        return
+    with folded:
         if plan is None or snapshot.active or not snapshot.devices:
             st.caption(say("Available once the choices at the side make a plan and nothing is running."))
             return
-        tabs = st.tabs([say("The instrument itself"), say("For minutes"), say("In new processes")])
+        names = [say("The instrument itself"), say("For minutes"), say("In new processes")]
+        tabs = st.tabs(names, default=names[-1] if snapshot.kind == FRESH else None)
         with tabs[0]:
             _against_itself(plan)
         with tabs[1]:
