@@ -129,8 +129,8 @@ def spreads(processes: Sequence[Medians]) -> list[Spread]:
     return found
 
 
-def sentence(found: Sequence[Spread]) -> str:
-    """What the processes amount to."""
+def sentence(found: Sequence[Spread], name: Callable[[Case], str] = str) -> str:
+    """What the processes amount to; ``name`` says how a case is called."""
     if not found:
         return say("No case was measured in every process.")
     typical = math.exp(float(np.mean([math.log(spread.between) for spread in found])))
@@ -141,7 +141,7 @@ def sentence(found: Sequence[Spread]) -> str:
         processes=len(worst.medians_s),
         typical=typical,
         between=worst.between,
-        case=worst.case,
+        case=name(worst.case),
         within=worst.within,
     )
     if worst.between > LARGEST_SPREAD and worst.between > worst.within:

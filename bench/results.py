@@ -24,6 +24,17 @@ RIGHT, REDUCED = "right", "reduced"  # verdicts of a check, beside WRONG and UNV
 EVENTS_AGREE = 0.05  # wall clock and device events may differ by so much
 
 
+def title_of(workload: str) -> str:
+    """For people: "Matrix × vector", "Training ConvNet"; one that this version does not know by its key."""
+    network, slash, mode = workload.partition("/")
+    if not slash:
+        return say(OPERATIONS[workload].title) if workload in OPERATIONS else workload
+    title = NETWORKS[network].title if network in NETWORKS else network
+    return (
+        say("Training {network}", network=title) if mode == "train" else say("Inference with {network}", network=title)
+    )
+
+
 @dataclass(frozen=True)
 class Check:
     """What comparing with float64 found."""
@@ -194,23 +205,17 @@ class Run:
 
     def what(self, case: Case) -> str:
         """A case without its lane, for people: "1 500", or "Training ConvNet", with the batch where it matters."""
-        network, slash, mode = case.workload.partition("/")
-        if not slash:
+        if "/" not in case.workload:
             return count(case.size)
-        title = NETWORKS[network].title
-        name = (
-            say("Training {network}", network=title)
-            if mode == "train"
-            else say("Inference with {network}", network=title)
-        )
+        name = title_of(case.workload)
         if self._batches <= {case.size}:
             return name
         return name + (say(", one image") if case.size == 1 else say(", batch {size}", size=count(case.size)))
 
     def named(self, case: Case) -> str:
         """The same where it stands alone: "Matrix × vector, 1 500"."""
-        operation = OPERATIONS.get(case.workload)
-        return f"{say(operation.title)}, {self.what(case)}" if operation else self.what(case)
+        what = self.what(case)
+        return what if "/" in case.workload else f"{title_of(case.workload)}, {what}"
 
     def in_full(self, case: Case) -> str:
         """With its lane, too: "Matrix × vector, 1 500 on MPS"."""

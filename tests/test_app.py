@@ -313,11 +313,11 @@ def test_a_crash_is_named_once_and_the_run_can_be_gone_on_with(home):
     session.runner().join(60)
     clean(app.run())
     (told,) = [w.value for w in app.warning if "ended abruptly" in w.value]
-    assert "while matvec 64 on cpu was measured (first call and warm-up). 0 of 2 cases" in told
+    assert "while Matrix × vector, 64 on CPU was measured (first call and warm-up). 0 of 2 cases" in told
     clean(button(app, f"go on {run_id}").click().run())
     session.runner().join(60)
     clean(app.run())
-    assert not any("The program ended abruptly while matvec" in w.value for w in app.warning)
+    assert not any("The program ended abruptly while Matrix" in w.value for w in app.warning)
     after = session.runner().snapshot.run
     assert after.outcomes[0].status == "failed" and after.outcomes[1].case.size == 65
     assert [head.state for head in store.heads()] == ["done", "crashed"]

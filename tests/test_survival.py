@@ -50,7 +50,7 @@ def test_after_an_abort_the_page_names_the_case_and_goes_on_without_it(chromium,
         tab = Dashboard(chromium.new_page(), server)
         tab.open(**SMALL)
         warning = tab.page.get_by_text("The program ended abruptly")
-        expect(warning).to_contain_text(f"matvec {crash.case.size} on mps")
+        expect(warning).to_contain_text(f"Matrix × vector, {crash.case.size} on MPS")
         tab.keyed(f"go on {crash.id}").get_by_role("button").click()
         expect(warning).to_have_count(0)
         tab.over()

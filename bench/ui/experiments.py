@@ -9,8 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from bench import fresh, verdict
-from bench.cases import again, sustained
+from bench.cases import Case, again, sustained
 from bench.plans import SweepPlan
+from bench.results import title_of
 from bench.runner import Snapshot
 from bench.sweep import measure
 from bench.ui.live import begin, show_end
@@ -89,9 +90,15 @@ def _in_new_processes(plan: SweepPlan) -> None:
     if last and not last.active:
         show_end(last)
     if last and last.told and not last.active:
-        st.markdown(f"**{fresh.sentence(last.told)}**")
+        labels = {device.name: device.label for device in last.devices}
+
+        def name(case: Case) -> str:
+            lane = " · ".join([labels.get(case.device, case.device.upper()), *case.lane.settings])
+            return say("{what} on {lane}", what=f"{title_of(case.workload)}, {count(case.size)}", lane=lane)
+
+        st.markdown(f"**{fresh.sentence(last.told, name)}**")
         frame = pd.DataFrame([
-            {"case": str(spread.case), "fastest process": si(min(spread.medians_s), "s"),
+            {"case": name(spread.case), "fastest process": si(min(spread.medians_s), "s"),
              "slowest": si(max(spread.medians_s), "s"), "between processes": f"{significant(spread.between)} ×",
              "within one": f"{significant(spread.within)} ×"}
             for spread in last.told
