@@ -109,6 +109,36 @@ def test_a_recorded_run_is_shown_with_verdict_doubts_and_failures(app):
     assert not any("Emulated" in w.value for w in app.warning)
 
 
+def test_the_charts_of_a_run_that_is_over_are_built_once_for_each_choice_and_language(app, monkeypatch):
+    built = []
+    for name in ("time_against_size", "speedup_against_size", "rate_against_size"):
+        build = getattr(charts, name)
+        monkeypatch.setattr(
+            charts, name, lambda *given, name=name, build=build, **more: built.append(name) or build(*given, **more)
+        )
+    finished("sweep", sweep({100: {"cpu": 1e-5, "mps": 1e-4}, 200: {"cpu": 2e-5, "mps": 1e-4}}))
+    clean(app.run())
+    assert sorted(built) == ["rate_against_size", "speedup_against_size", "time_against_size"]
+    clean(app.run())
+    assert len(built) == 3
+    app.segmented_control(key="rate").set_value("B/s")
+    clean(app.run())
+    assert built[3:] == ["rate_against_size"]
+    app.pills(key="chips").set_value(["M1"])
+    clean(app.run())
+    assert built[4:] == ["rate_against_size"]
+    app.segmented_control(key="axes").set_value("linear")
+    clean(app.run())
+    assert len(built) == 8
+    other = AppTest.from_file(APP, default_timeout=60)
+    other.query_params["lang"] = "Bahasa Indonesia"
+    clean(other.run())
+    assert len(built) == 11 and "waktu per panggilan" in other.get("plotly_chart")[0].proto.spec
+    finished("sweep", sweep({100: {"cpu": 1e-5, "mps": 1e-4}, 200: {"cpu": 2e-5, "mps": 1e-4}}))
+    clean(app.run())
+    assert len(built) == 14, "another run with the same choices"
+
+
 def test_an_emulated_result_is_never_shown_without_its_label(app):
     environment = replace(ENVIRONMENT, devices={"cpu": "x", "mps": "Emulated MPS (not real hardware)"})
     finished("sweep", sweep({100: {"cpu": 1e-5, "mps": 1e-4}}, environment=environment))

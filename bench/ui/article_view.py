@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from bench.replay import readings, sentences
 from bench.results import Run
 from bench.runner import Snapshot
 from bench.ui import pictures, tables
-from bench.ui.downloads import chart_config, show_downloads
+from bench.ui.downloads import show_downloads
+from bench.ui.drawn import show_chart
 from bench.ui.notices import about_run
 from bench.words import phrase, say
 
@@ -36,10 +39,8 @@ def show_replay(run: Run) -> None:
         tables.failures(run)
         return
     st.subheader(say("Training and inference: how far the article's clock was off"), anchor=False)
-    figure = pictures.clock_errors(run)
-    st.plotly_chart(
-        figure, key="chart errors", config=chart_config("clocks"), alt=say("The article's clock over the wall.")
-    )
+    alt = say("The article's clock over the wall.")
+    show_chart(run, "errors", partial(pictures.clock_errors, run), alt=alt, file="clocks")
     st.caption(
         say(
             "`process_time` adds up the CPU seconds of all threads and leaves out the time spent waiting. On the "
@@ -61,7 +62,6 @@ def show_replay(run: Run) -> None:
 
 
 def _matvec(run: Run) -> None:
-    figure = pictures.matvec_clocks(run)
     alt = say("Time of a matrix-vector product against size, by the article's clock (dashed) and by the wall (solid).")
-    st.plotly_chart(figure, key="chart matvec", config=chart_config("matvec-clocks"), alt=alt)
+    show_chart(run, "matvec", partial(pictures.matvec_clocks, run), alt=alt, file="matvec-clocks")
     st.caption(say(MATVEC))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -12,7 +13,7 @@ from bench.registry import OFF_ON, spoken
 from bench.results import Measurement, Run
 from bench.stats import Estimate
 from bench.ui.charts import COLORS, error_bars, finished, size_axis
-from bench.ui.downloads import chart_config
+from bench.ui.drawn import show_chart
 from bench.ui.plain import escaped
 from bench.units import count, si, significant
 from bench.words import say
@@ -96,9 +97,10 @@ def show_any_axis(run: Run, key: str) -> None:
         else ""
     )
     held = _hold(run, [axis for axis in rest if axis != line], key)
-    figure = along(run, x, line or "", quantity, held)
     alt = say("{quantity} against {x}.", quantity=say(quantity), x=say(x))
-    st.plotly_chart(figure, key=f"chart {key}", config=chart_config(f"{quantity}-{x}"), alt=alt)
+    build = partial(along, run, x, line or "", quantity, held)
+    chosen = (x, line or "", quantity, *map(str, held.items()))
+    show_chart(run, key, build, *chosen, alt=alt, file=f"{quantity}-{x}")
 
 
 def _hold(run: Run, axes: Sequence[str], key: str) -> dict[str, object]:

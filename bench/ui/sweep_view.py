@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from bench import guards, verdict
@@ -13,7 +15,8 @@ from bench.registry import OPERATIONS
 from bench.results import REFERENCE, Run
 from bench.stats import Estimate
 from bench.ui import charts, details, tables
-from bench.ui.downloads import chart_config, show_downloads
+from bench.ui.downloads import show_downloads
+from bench.ui.drawn import show_chart
 from bench.ui.explore import show_any_axis
 from bench.ui.notices import about_doubts, about_run, headlines
 from bench.ui.plain import plain
@@ -51,9 +54,8 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
         return
     _figures(run, found)
     if verdict.is_sustained(run):
-        figure = details.speed_over_time(run)
         alt = say("Calls a second against time: a level line is a device that keeps its speed.")
-        st.plotly_chart(figure, key="chart sustained", config=chart_config("sustained"), alt=alt)
+        show_chart(run, "sustained", partial(details.speed_over_time, run), alt=alt)
     axis, sizes = axis_of(run), sizes_of(run)
     names = list(TABS)
     if len(run.lanes) < 2:
@@ -63,17 +65,14 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
     tabs = dict(zip(names, st.tabs([*map(say, names)]), strict=True))
     with tabs["Time"]:
         log = log_axes()
-        figure = charts.time_against_size(run, axis, sizes, log, crossings=crossings)
-        event = st.plotly_chart(
-            figure, key="chart time", config=chart_config("time"), alt=alt_text(run), on_select="rerun",
-            selection_mode="points",
-        )  # fmt: skip
+        times = partial(charts.time_against_size, run, axis, sizes, log, crossings=crossings)
+        event = show_chart(run, "time", times, log, alt=alt_text(run), on_select="rerun", selection_mode="points")
         st.caption(say("Click a point to see its samples."))
     if "Speed-up" in tabs:
         with tabs["Speed-up"]:
-            figure = charts.speedup_against_size(run, axis, sizes, log, band, crossings)
             alt = say("How many times as fast as the CPU, against size, with 95 % intervals.")
-            st.plotly_chart(figure, key="chart speed-up", config=chart_config("speed-up"), alt=alt)
+            build = partial(charts.speedup_against_size, run, axis, sizes, log, band, crossings)
+            show_chart(run, "speed-up", build, log, band, alt=alt)
     with tabs["Rate"]:
         quantity = st.segmented_control(
             say("Quantity"),
@@ -85,30 +84,30 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
             help=say("Floating-point operations, or bytes of least memory traffic, a second."),
         )
         roofs = [*own_roofs, *_published()]
-        figure = charts.rate_against_size(run, axis, sizes, log, quantity)
-        details.add_roofs(figure, roofs, quantity)
-        st.plotly_chart(
-            figure,
-            key="chart rates",
-            config=chart_config("rate"),
-            alt=say("{quantity} against size.", quantity=quantity),
-        )
+        named = tuple(roof.name for roof in roofs)
+
+        def rates() -> go.Figure:
+            figure = charts.rate_against_size(run, axis, sizes, log, quantity)
+            details.add_roofs(figure, roofs, quantity)
+            return figure
+
+        alt = say("{quantity} against size.", quantity=quantity)
+        show_chart(run, "rates", rates, log, quantity, named, alt=alt, file="rate")
     with tabs["Roofline"]:
         _roofline(run, roofs)
     with tabs["Samples"]:
         _samples(run, event)
     if "Clocks" in tabs:
         with tabs["Clocks"]:
-            figure = details.clocks_against_size(run, axis, sizes, log)
             alt = say("Time per call by three clocks: the wall, the device's own, and until the call had been queued.")
-            st.plotly_chart(figure, key="chart clocks", config=chart_config("clocks"), alt=alt)
+            show_chart(run, "clocks", partial(details.clocks_against_size, run, axis, sizes, log), log, alt=alt)
             st.caption(say(CLOCKS))
     with tabs["Any axis"]:
         show_any_axis(run, "any")
     with tabs["Table"]:
         tables.sweep_table(run, axis)
     title = say("{title}: time per call against {axis}", title=title_of(run), axis=axis)
-    show_downloads(run, lambda: charts.time_against_size(run, axis, sizes, log, crossings=crossings), title)
+    show_downloads(run, times, title)
 
 
 def _published() -> list[guards.Roof]:
@@ -125,7 +124,8 @@ def _roofline(run: Run, roofs: list[guards.Roof]) -> None:
         st.info(say("This operation computes nothing, it only moves data: look at its rate in B/s."))
         return
     alt = say("Floating-point operations a second against operations per byte, below the devices' ceilings.")
-    st.plotly_chart(details.roofline(run, roofs), key="chart roofline", config=chart_config("roofline"), alt=alt)
+    named = tuple(roof.name for roof in roofs)
+    show_chart(run, "roofline", partial(details.roofline, run, roofs), named, alt=alt)
     st.caption(say(ROOFLINE))
 
 
@@ -139,9 +139,9 @@ def _samples(run: Run, event: object) -> None:
     clicked = {point.get("x") for point in points}
     order = sorted(names, key=lambda name: names[name].case.size not in clicked)  # stable: the clicked one first
     chosen = names[st.selectbox(say("Case"), order, key=f"case {sorted(map(str, clicked))}")]
-    figure = details.samples_of(chosen, run.name(chosen.case.lane))
+    name = run.name(chosen.case.lane)
     alt = say("Every sample of the case in the order taken, and how they are distributed.")
-    st.plotly_chart(figure, key="chart samples", config=chart_config("samples"), alt=alt)
+    show_chart(run, "samples", partial(details.samples_of, chosen, name), str(chosen.case), alt=alt)
     mid = chosen.median_s
     st.caption(
         say(

@@ -12,6 +12,7 @@ from bench.results import Run
 from bench.runner import Curve, Snapshot, curves_of
 from bench.ui import charts, tables
 from bench.ui.downloads import chart_config, show_downloads
+from bench.ui.drawn import show_chart
 from bench.ui.explore import show_any_axis
 from bench.ui.notices import about_doubts, about_run, headlines
 from bench.ui.plain import plain
@@ -71,10 +72,8 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
     if not run.measurements:
         return
     st.subheader(say("Where a training step's time goes"), anchor=False)
-    figure = charts.phases_of_a_step(run)
-    st.plotly_chart(
-        figure, key="chart phases", config=chart_config("phases"), alt=say("Phases of a training step, by device.")
-    )
+    alt = say("Phases of a training step, by device.")
+    show_chart(run, "phases", partial(charts.phases_of_a_step, run), alt=alt)
     with st.expander(say("Any axis on x, any as lines"), icon=":material/query_stats:"):
         show_any_axis(run, "any")
     show_downloads(run, partial(charts.loss_against_images, curves, run), say("Training: loss against images seen"))

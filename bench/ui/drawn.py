@@ -1,0 +1,29 @@
+"""Charts of a run that is over. Each is built once: it can't change, and building all takes longer than the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from bench.results import Run
+from bench.ui.downloads import chart_config
+from bench.words import language
+
+
+def show_chart(
+    run: Run, name: str, build: Callable[[], go.Figure], *choices: object, alt: str, file: str = "", **more: object
+) -> object:
+    """The chart ``name``; ``choices`` are all that ``build`` depends on beside the run and the language.
+
+    ``more`` goes to Streamlit's chart, whose answer (what was clicked) is returned.
+    """
+    _, figure = _built(run, name, language(), choices, build)
+    return st.plotly_chart(figure, key=f"chart {name}", config=chart_config(file or name), alt=alt, **more)
+
+
+@st.cache_resource(max_entries=60, show_spinner=False, hash_funcs={Run: id})
+def _built(run: Run, name: str, reader: str, choices: tuple, _build: Callable[[], go.Figure]) -> tuple[Run, go.Figure]:
+    """With its run, so that no other can have its id."""
+    return run, _build()
