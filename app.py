@@ -3,13 +3,11 @@
 import streamlit as st
 
 from bench.ui.entry import page
-from bench.ui.language import choose_language
+from bench.ui.language import choose_language, hear_language
 from bench.words import say
 
-st.set_page_config(page_title="CPU or GPU?", page_icon="⏱️", layout="wide")
-body, foot = st.container(), st.container()
-with foot:
-    choose_language()  # first, though it stands last: titles are said in it
+st.set_page_config(page_title="CPU or GPU?", layout="wide")
+hear_language()
 chosen = st.navigation(
     [
         page("operations", say("Operations"), "calculate", say("CPU or GPU, and from which size?"), default=True),
@@ -22,5 +20,6 @@ chosen = st.navigation(
     ],
     position="top",
 )
-with body:
-    chosen.run()
+chosen.run()
+choose_language()
+st.set_page_config(page_icon="⏱️")  # last: Streamlit reads its list of all emoji first, which the heading need not await

@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+import streamlit
 from fakes import ENVIRONMENT, measurement, sweep
 from streamlit.testing.v1 import AppTest
 
@@ -54,6 +55,27 @@ def test_the_page_is_there_before_pytorch(monkeypatch):
     assert session.runner().snapshot.state is State.ASLEEP, "the first turn paints and wakes nothing"
     assert button(app, "run").disabled
     assert any("Loading PyTorch" in c.value for c in app.caption)
+
+
+def test_the_heading_waits_for_no_control_and_no_icon(monkeypatch):
+    """Streamlit's first control imports for a tenth of a second, and so does looking for an emoji."""
+    order = []
+
+    def log(name, counts=lambda more: True):
+        call = getattr(streamlit, name)
+
+        def logged(*given, **more):
+            if counts(more):
+                order.append(name)
+            return call(*given, **more)
+
+        monkeypatch.setattr(streamlit, name, logged)
+
+    log("title")
+    log("segmented_control")
+    log("set_page_config", lambda more: "page_icon" in more)
+    fresh()
+    assert order[0] == "title" and order[-2:] == ["segmented_control", "set_page_config"]
 
 
 def test_before_run_the_page_says_how_many_cases_and_how_long(app):

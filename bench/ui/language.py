@@ -13,15 +13,19 @@ KEY = "lang"
 _heard = threading.local()  # each number of a table asks; session state would cost more than the table
 
 
-def choose_language() -> None:
-    """The choice, and everything drawn from now on speaks it."""
+def hear_language() -> None:
+    """Everything that is said from now on is in the visitor's language."""
     words.listen(_chosen)
+    _heard.context = None
+
+
+def choose_language() -> None:
+    """The choice; drawn last, since a page's first control takes a tenth of a second that its heading need not wait."""
     st.segmented_control(
         "Language · Bahasa", list(words.LANGUAGES), format_func=words.LANGUAGES.get,
         default=_of_browser(), required=True, key=KEY,
         on_change=_say_again, label_visibility="collapsed", persist_state="session", bind="query-params",
     )  # fmt: skip
-    _heard.context = None
 
 
 def _say_again() -> None:
@@ -37,8 +41,13 @@ def _chosen() -> str:
     if context is None:
         return words.ENGLISH
     if getattr(_heard, "context", None) is not context:
-        _heard.context, _heard.language = context, st.session_state.get(KEY) or words.ENGLISH
+        _heard.context, _heard.language = context, st.session_state.get(KEY) or _of_address() or _of_browser()
     return _heard.language
+
+
+def _of_address() -> str | None:
+    """What the address will make the choice be once it is drawn."""
+    return next((name for name, label in words.LANGUAGES.items() if label == st.query_params.get(KEY)), None)
 
 
 def _of_browser() -> str:
