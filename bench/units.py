@@ -50,8 +50,9 @@ def times(factor: Interval) -> str:
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """Names after commas; "…" stands for those beyond ``most``."""
-    return ", ".join(names[:most]) + (" …" if len(names) > most else "")
+    """Names after commas: "100, 200 and 7 more" where there are more than ``most``."""
+    more = say(" and {rest} more", rest=len(names) - most) if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def count(number: int) -> str:

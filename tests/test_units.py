@@ -26,3 +26,8 @@ def test_thousands_are_parted_by_thin_spaces():
 )
 def test_waiting_times(seconds, text):
     assert units.duration(seconds) == text
+
+
+@pytest.mark.parametrize(("most", "text"), [(2, "a, b and 1 more"), (3, "a, b, c"), (5, "a, b, c")])
+def test_a_list_says_how_many_it_leaves_out(most, text):
+    assert units.listed(["a", "b", "c"], most) == text

@@ -16,7 +16,7 @@ from bench.registry import NETWORKS
 from bench.replay import published, readings
 from bench.results import Failure, Measurement, Run
 from bench.ui.plain import plain
-from bench.units import si, significant, size
+from bench.units import listed, si, significant, size
 from bench.words import retold, say
 
 MOST_NAMED = 3  # cases that failed for the same reason
@@ -111,11 +111,10 @@ def failures(run: Run) -> None:
         names = [run.named(cases[0])]
         for before, case in itertools.pairwise(cases):
             names.append((run.what if case.workload == before.workload else run.named)(case))
-        more = say(" and {rest} more", rest=len(names) - MOST_NAMED) if len(names) > MOST_NAMED else ""
         st.warning(
             say(
                 "{names} on {lane}: {error}",
-                names=", ".join(names[:MOST_NAMED]) + more,
+                names=listed(names, MOST_NAMED),
                 lane=run.name(lane),
                 error=plain(retold(error)),
             ),
