@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 ROUNDS, MOST_ROUNDS, BLOCKS, BLOCK_S = 6, 24, 6, 0.015
 TRIES, WARM_S = 3, 0.2
-PAUSE_S, NUMBERS = 0.002, 20_000  # between two redraws: short beside one, or a median sees only the pauses; of one
+NUMBERS = 20_000  # of one redraw
+PAUSE_S = 0.002  # between two redraws; short beside one, or a median sees only the pauses
 
 
 def slowdown_beside_a_page(

@@ -35,6 +35,11 @@ def title_of(workload: str) -> str:
     )
 
 
+def sized(case: Case) -> str:
+    """A workload and its size, for people: "Matrix × vector, 1 500"."""
+    return f"{title_of(case.workload)}, {count(case.size)}"
+
+
 @dataclass(frozen=True)
 class Check:
     """What comparing with float64 found."""
@@ -214,8 +219,7 @@ class Run:
 
     def named(self, case: Case) -> str:
         """The same where it stands alone: "Matrix × vector, 1 500"."""
-        what = self.what(case)
-        return what if "/" in case.workload else f"{title_of(case.workload)}, {what}"
+        return self.what(case) if "/" in case.workload else sized(case)
 
     def in_full(self, case: Case) -> str:
         """With its lane, too: "Matrix × vector, 1 500 on MPS"."""

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from bench.cases import Lane
 from bench.compare import Comparison, Pair
 from bench.registry import OPERATIONS
-from bench.results import Run
+from bench.results import Run, title_of
 from bench.ui.charts import COLORS, error_bars, finished
 from bench.ui.plain import escaped
 from bench.units import count, si, times
@@ -25,7 +25,7 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
     for (workload, lane), pairs in lines.items():
         pairs.sort(key=lambda pair: pair.case.size)
         if workload in OPERATIONS:
-            what = say(OPERATIONS[workload].title)
+            what = title_of(workload)
         else:  # of networks several batch sizes are one line
             what = run.what(pairs[0].case) if len(pairs) == 1 else escaped(workload)
         name = f"{what} · {run.name(lane)}"

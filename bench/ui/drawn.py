@@ -1,4 +1,4 @@
-"""Charts of a run that is over. Each is built once: it can't change, and building all takes longer than the rest."""
+"""Charts that a run alone decides. Each is built once: no run changes (one that grows is a new one at every step)."""
 
 from __future__ import annotations
 

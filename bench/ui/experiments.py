@@ -11,7 +11,7 @@ import streamlit as st
 from bench import fresh, verdict
 from bench.cases import Case, again, sustained
 from bench.plans import SweepPlan
-from bench.results import title_of
+from bench.results import sized
 from bench.runner import Snapshot
 from bench.sweep import measure
 from bench.ui.live import begin, show_end
@@ -94,7 +94,7 @@ def _in_new_processes(plan: SweepPlan) -> None:
 
         def name(case: Case) -> str:
             lane = " · ".join([labels.get(case.device, case.device.upper()), *case.lane.settings])
-            return say("{what} on {lane}", what=f"{title_of(case.workload)}, {count(case.size)}", lane=lane)
+            return say("{what} on {lane}", what=sized(case), lane=lane)
 
         st.markdown(f"**{fresh.sentence(last.told, name)}**")
         frame = pd.DataFrame([

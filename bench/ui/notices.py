@@ -8,13 +8,12 @@ import streamlit as st
 
 from bench.cases import PlanError
 from bench.doubts import doubts
-from bench.results import REFERENCE, Run, title_of
+from bench.results import REFERENCE, Run, sized
 from bench.resume import remainder
 from bench.runner import Snapshot, State
 from bench.store import Head, StoreError
 from bench.ui.plain import plain
 from bench.ui.session import kept, runner
-from bench.units import count
 from bench.words import retold, say
 
 MOST_HEADLINES = 3
@@ -58,7 +57,7 @@ def _about_crash(head: Head) -> None:
     if head.case:
         at = say(
             " while {case} on {device} was measured",
-            case=f"{title_of(head.case.workload)}, {count(head.case.size)}",
+            case=sized(head.case),
             device=head.case.device.upper(),
         )
     stage = f" ({retold(head.stage)})" if head.stage else ""

@@ -15,7 +15,7 @@ from bench.conclusions import conclusions
 from bench.doubts import doubts
 from bench.export import to_rows
 from bench.registry import OPERATIONS
-from bench.results import REFERENCE, Run
+from bench.results import REFERENCE, Run, title_of
 from bench.runner import curves_of
 from bench.ui import charts, details, pictures
 from bench.units import si, significant
@@ -70,9 +70,7 @@ def report(run: Run) -> str:
 def _what(run: Run) -> str:
     if run.kind == "training":
         return say("Training and inference")
-    return (
-        say("The article, replayed") if run.kind == "replay" else say(OPERATIONS[str(run.settings["operation"])].title)
-    )
+    return say("The article, replayed") if run.kind == "replay" else title_of(str(run.settings["operation"]))
 
 
 def _figures(run: Run) -> Iterable[go.Figure]:

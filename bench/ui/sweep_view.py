@@ -12,7 +12,7 @@ from bench import guards, verdict
 from bench.analysis import Portrait, portraits
 from bench.cases import Lane
 from bench.registry import OPERATIONS
-from bench.results import REFERENCE, Run
+from bench.results import REFERENCE, Run, title_of
 from bench.stats import Estimate
 from bench.ui import charts, details, tables
 from bench.ui.downloads import show_downloads
@@ -106,7 +106,7 @@ def show_sweep(run: Run, band: float = 1.0) -> None:
         show_any_axis(run, "any")
     with tabs["Table"]:
         tables.sweep_table(run, axis)
-    title = say("{title}: time per call against {axis}", title=title_of(run), axis=axis)
+    title = say("{title}: time per call against {axis}", title=_title(run), axis=axis)
     show_downloads(run, times, title)
 
 
@@ -225,8 +225,8 @@ def log_axes() -> bool:
     )
 
 
-def title_of(run: Run) -> str:
-    return say(OPERATIONS[str(run.settings["operation"])].title)
+def _title(run: Run) -> str:
+    return title_of(str(run.settings["operation"]))
 
 
 def axis_of(run: Run) -> str:
@@ -241,6 +241,6 @@ def alt_text(run: Run) -> str:
     devices = ", ".join(map(run.label, run.devices))
     return say(
         "{title}: median time per call against size on {devices}, with 95 % intervals. The table has the numbers.",
-        title=title_of(run),
+        title=_title(run),
         devices=devices,
     )
