@@ -2,21 +2,27 @@
 
 import streamlit as st
 
-from bench.ui.entry import page
-from bench.ui.language import choose_language, hear_language
-from bench.words import say
+from bench.text.language import translate
+from bench.ui.parts.entry import page
+from bench.ui.parts.language import choose_language, hear_language
 
 st.set_page_config(page_title="CPU or GPU?", layout="wide")
 hear_language()
 chosen = st.navigation(
     [
-        page("operations", say("Operations"), "calculate", say("CPU or GPU, and from which size?"), default=True),
-        page("training", say("Training"), "school", say("Training on CPU or GPU?")),
-        page("article", say("The article"), "article", say("The article, replayed")),
-        page("history", say("History"), "history", say("History")),
-        page("compare", say("Compare"), "compare_arrows", say("Compare")),
-        page("recorded", say("Recorded runs"), "inventory_2", say("Explore a recorded run")),
-        page("machine", say("This machine"), "memory", say("This machine")),
+        page(
+            "operations",
+            translate("Operations"),
+            "calculate",
+            translate("CPU or GPU, and from which size?"),
+            default=True,
+        ),
+        page("training", translate("Training"), "school", translate("Training on CPU or GPU?")),
+        page("article", translate("The article"), "article", translate("The article, replayed")),
+        page("history", translate("History"), "history", translate("History")),
+        page("compare", translate("Compare"), "compare_arrows", translate("Compare")),
+        page("recorded", translate("Recorded runs"), "inventory_2", translate("Explore a recorded run")),
+        page("machine", translate("This machine"), "memory", translate("This machine")),
     ],
     position="top",
 )

@@ -6,9 +6,9 @@ Layers; a module imports only from the rows above its own::
     home  stats  units  timing  registry  apple  mirrors
     database  data  datasets  presets  modules  ops  models  cases  compiling  environment  gate  fit
     plans  results  devices  energy
-    estimate  learner  runner  runfile  guards  analysis  memory
+    estimate  trainer  runner  runfile  guards  analysis  memory
     export  recorded
-    store  compare  verify  subject  watch  attempts  disturbance
+    store  compare  verify  sampler  watch  attempts  disturbance
     verify_networks  sweep  download  verdict  doubts
     contest  training_verdict
     training  replay

@@ -19,7 +19,7 @@ def _not_at_home(tmp_path_factory):
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A folder of its own for what the program writes, and a page whose runner and store begin anew."""
-    from bench.ui import session
+    from bench.ui.parts import session
 
     monkeypatch.setenv("BENCH_HOME", str(tmp_path / "home"))
     session.runner.clear()
@@ -31,14 +31,14 @@ def home(tmp_path, monkeypatch):
 def _singles_are_short():
     """Single images are tried for a second in each training; that many tests train would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.contest.SINGLES_S", 0.1)
+        patch.setattr("bench.measure.network_group.SINGLES_S", 0.1)
         yield
 
 
 @pytest.fixture
 def few_test_images(monkeypatch):
     """500 of the synthetic set's 10 000: a large network on a processor without bfloat16 takes minutes for all."""
-    from bench import datasets
+    from bench.workloads import datasets
 
     made = datasets._synthetic
 

@@ -7,10 +7,11 @@ from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
-from bench.cases import Case
-from bench.environment import Environment
-from bench.registry import Cost
-from bench.results import CONVERGED, RIGHT, Check, Failure, Learning, Measurement, Run
+from bench.records.case import Case
+from bench.records.cost import Cost
+from bench.records.environment import Environment
+from bench.records.measurement import CONVERGED, RIGHT, Check, Failure, Learning, Measurement
+from bench.records.run import Run
 
 ENVIRONMENT = Environment(
     captured_at="2026-01-01T00:00:00+00:00", platform="macOS-15.1", chip="Apple M1 Pro", machine="arm64",
@@ -71,7 +72,7 @@ class Watcher:
         self.published, self.lost = [], {}
 
     def check(self):
-        from bench.runner import Stopped
+        from bench.measure.job import Stopped
 
         if self.stop.is_set():
             raise Stopped
@@ -135,18 +136,19 @@ class Machine:
         self.visits = []  # names of the devices in the order in which they were asked to step
 
     def install(self, monkeypatch):
-        import bench.devices
-        from bench import registry, sweep, timing, verify
+        import bench.machine.devices
+        from bench.measure import clock, sweep, verify
+        from bench.workloads import contract, operations
 
         def build(draw, size):
             self.size = size
             return (lambda device: device.step()), (_Anywhere(),)
 
-        fake = registry.Operation("fake", "Fake", "nothing", build, lambda m, width: Cost(2 * m * m, width * m * m))
-        monkeypatch.setitem(registry.OPERATIONS, "fake", fake)
-        monkeypatch.setattr(bench.devices, "Device", lambda name: _Fake(self, name))
-        monkeypatch.setattr(bench.sweep, "peak_memory", lambda device, step: None)  # there are no tensors
-        monkeypatch.setattr(timing, "clock", lambda: self.now)
+        fake = contract.Operation("fake", "Fake", "nothing", build, lambda m, width: Cost(2 * m * m, width * m * m))
+        monkeypatch.setitem(operations.OPERATIONS, "fake", fake)
+        monkeypatch.setattr(bench.machine.devices, "Device", lambda name: _Fake(self, name))
+        monkeypatch.setattr(bench.measure.sweep, "peak_memory", lambda device, step: None)  # there are no tensors
+        monkeypatch.setattr(clock, "now", lambda: self.now)
         monkeypatch.setattr(verify, "Judge", _Lenient)
         monkeypatch.setattr(sweep, "capture_environment", lambda hardware: ENVIRONMENT)
         return {name: rates(name, name.upper()) for name in self.speeds}

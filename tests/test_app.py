@@ -8,13 +8,17 @@ import streamlit
 from fakes import ENVIRONMENT, measurement, sweep
 from streamlit.testing.v1 import AppTest
 
-from bench import timing
-from bench.cases import EFFORTS, Case
-from bench.plans import SweepPlan
-from bench.results import WRONG, Check, Failure, Learning, Run
-from bench.runner import Curve, State
-from bench.ui import charts, live, session
-from bench.units import count
+from bench.measure import clock
+from bench.measure.job import State
+from bench.measure.plans import SweepPlan
+from bench.records.budget import EFFORTS
+from bench.records.case import Case
+from bench.records.curve import Curve
+from bench.records.measurement import WRONG, Check, Failure, Learning
+from bench.records.run import Run
+from bench.text.units import count
+from bench.ui.charts import sweep_charts
+from bench.ui.parts import live, session
 
 APP = str(Path(__file__).parent.parent / "app.py")
 
@@ -134,9 +138,11 @@ def test_a_recorded_run_is_shown_with_verdict_doubts_and_failures(app):
 def test_the_charts_of_a_run_that_is_over_are_built_once_for_each_choice_and_language(app, monkeypatch):
     built = []
     for name in ("time_against_size", "speedup_against_size", "rate_against_size"):
-        build = getattr(charts, name)
+        build = getattr(sweep_charts, name)
         monkeypatch.setattr(
-            charts, name, lambda *given, name=name, build=build, **more: built.append(name) or build(*given, **more)
+            sweep_charts,
+            name,
+            lambda *given, name=name, build=build, **more: built.append(name) or build(*given, **more),
         )
     finished("sweep", sweep({100: {"cpu": 1e-5, "mps": 1e-4}, 200: {"cpu": 2e-5, "mps": 1e-4}}))
     clean(app.run())
@@ -290,13 +296,13 @@ def test_a_wrong_answer_is_struck_out_and_never_wins(app):
     )
     assert app.subheader[0].value.startswith("Use MPS at all these sizes: 2.00 times")
     assert app.dataframe[0].value["speed-up"].notna().sum() == 1
-    figure = charts.time_against_size(run, "m", [100, 200], True)
+    figure = sweep_charts.time_against_size(run, "m", [100, 200], True)
     assert [t.name for t in figure.data] == ["CPU", "MPS", "struck out"]
     assert list(figure.data[1].x) == [100] and list(figure.data[2].x) == [200]
 
 
 def test_the_noise_of_the_instrument_becomes_a_band(app):
-    figure = charts.speedup_against_size(sweep({100: {"cpu": 1e-3, "mps": 5e-4}}), "m", [100], True, band=1.05)
+    figure = sweep_charts.speedup_against_size(sweep({100: {"cpu": 1e-3, "mps": 5e-4}}), "m", [100], True, band=1.05)
     (band, _line) = figure.layout.shapes
     assert (band.y0, band.y1) == (1 / 1.05, 1.05)
 
@@ -354,7 +360,7 @@ def test_a_job_that_ends_while_the_page_is_drawn_leaves_no_stop_button(app, monk
 
 
 def test_a_crash_is_named_once_and_the_run_can_be_gone_on_with(home):
-    from bench.store import open_store
+    from bench.storage.store import open_store
 
     run = Run("sweep", ENVIRONMENT, asdict(SweepPlan("matvec", (64, 65), ("cpu",), EFFORTS["quick"])))
     store = open_store(home / "runs.db")
@@ -380,13 +386,13 @@ def test_a_device_that_says_nothing_for_long_is_named_and_left_alone(app, monkey
     runner = session.runner()
     now = replace(
         runner.snapshot, state=State.RUNNING, kind="sweep", current=Case("matvec", 64, "mps"), stage="round 2",
-        run=sweep({64: {"cpu": 1e-3}}), told_at=timing.clock() - 2 * live.SILENT_S,
+        run=sweep({64: {"cpu": 1e-3}}), told_at=clock.now() - 2 * live.SILENT_S,
     )  # fmt: skip
     monkeypatch.setattr(type(runner), "snapshot", property(lambda self: now))
     clean(app.run())
     (told,) = [w.value for w in app.warning if "said nothing" in w.value]
     assert "Matrix × vector, 64 on MPS has said nothing for 2 min" in told and "the device hangs" in told
-    now = replace(now, told_at=timing.clock())
+    now = replace(now, told_at=clock.now())
     clean(app.run())
     assert not any("said nothing" in w.value for w in app.warning)
 

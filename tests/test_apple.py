@@ -13,8 +13,9 @@ from dataclasses import asdict
 import psutil  # noqa: F401  (before a test changes sys.platform)
 import pytest
 
-from bench import apple, doctor
-from bench.environment import capture_environment
+from bench.machine import apple
+from bench.machine.environment import capture_environment
+from bench.measure import doctor
 
 
 def sysctl(model, *levels):

@@ -57,7 +57,7 @@ def test_only_timing_reads_a_clock(path):
 
 @every_module
 def test_only_timing_and_what_it_serves_waits_for_a_device(path):
-    """Others hand ``synchronize`` on to timing; learner waits between phases that it takes apart, memory untimed."""
+    """Others hand ``synchronize`` on to timing; trainer waits between phases that it takes apart, memory untimed."""
     if path.name not in ("timing.py", "devices.py", "learner.py", "memory.py", "checkup.py"):
         assert "synchronize(" not in path.read_text()
 
@@ -97,7 +97,7 @@ def test_the_page_does_not_import_torch():
 
 def test_the_command_line_needs_no_streamlit_no_plotly_and_no_compiler():
     code = (
-        "import sys; sys.modules.update(streamlit=None, plotly=None); import bench.__main__ as m;"
+        "import sys; sys.modules.update(streamlit=None, plotly=None); import bench.cli.main as m;"
         "code = m.main(['sweep', '--sizes', '16,32', '--devices', 'cpu', '--effort', 'quick']);"
         "sys.exit(code or 'torch._dynamo' in sys.modules)"  # PyTorch's compiler, over a second, where nothing compiles
     )
@@ -115,8 +115,8 @@ def test_a_heading_needs_nothing_large():
     """It is drawn before the page's parts are imported: the first visit would wait for them otherwise."""
     code = (
         "import sys, streamlit, streamlit.runtime.scriptrunner; its = set(sys.modules);"
-        "import bench.ui.entry, bench.ui.language;"
-        "print(*{'torch', 'pandas', 'plotly', 'scipy', 'numpy', 'bench.results'} & (set(sys.modules) - its))"
+        "import bench.ui.parts.entry, bench.ui.parts.language;"
+        "print(*{'torch', 'pandas', 'plotly', 'scipy', 'numpy', 'bench.records.measurement'} & (set(sys.modules) - its))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

@@ -9,13 +9,14 @@ from dataclasses import replace
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 
-from bench import analysis, models, ops, replay, training_verdict, verdict  # noqa: F401
-from bench.cases import again
-from bench.doubts import doubts
-from bench.export import to_csv, to_json, to_rows
-from bench.results import REDUCED, WRONG, Check, Learning, Run
-from bench.runfile import MOST_BYTES, FileError, from_json, read_files
-from bench.ui import charts, details, pictures
+from bench.analysis import article_clocks, fits, sweep_verdict, training_verdict
+from bench.analysis.caveats import caveats
+from bench.records.case import again
+from bench.records.measurement import REDUCED, WRONG, Check, Learning
+from bench.records.run import Run
+from bench.storage.reading import MOST_BYTES, FileError, from_json, read_files
+from bench.storage.writing import to_csv, to_json, to_rows
+from bench.ui.charts import article, details, sweep_charts, training_charts
 
 MUTATIONS = int(os.environ.get("BENCH_MUTATIONS", "10000"))
 HOSTILE = [
@@ -119,32 +120,32 @@ def derive(run, figures):
     assert from_json(to_json(run)) == run
     to_rows(run)
     to_csv(run)
-    doubts(run)
-    replay.readings(run)
+    caveats(run)
+    article_clocks.readings(run)
     if run.kind == "replay":
-        replay.sentences(run)
+        article_clocks.sentences(run)
     if run.kind == "training":
         training_verdict.of_training(run)
     if run.kind == "aa":
-        verdict.of_noise(run)
-        verdict.noise_band(run)
+        sweep_verdict.of_noise(run)
+        sweep_verdict.noise_band(run)
     if not figures:
         return
     if run.kind in ("sweep", "aa"):
-        portraits = analysis.portraits(run)
-        verdict.of_sweep(run, portraits)
-        crossings = [crossing for portrait in portraits.values() for crossing in portrait.crossings]
+        sweep_fits = fits.sweep_fits(run)
+        sweep_verdict.of_sweep(run, sweep_fits)
+        crossings = [crossing for sweep_fit in sweep_fits.values() for crossing in sweep_fit.crossings]
         sizes = run.settings["sizes"]
         for log in (True, False):
-            charts.time_against_size(run, "m", sizes, log, crossings=crossings)
-            charts.speedup_against_size(run, "m", sizes, log, 1.1, crossings)
-            charts.rate_against_size(run, "m", sizes, log, "FLOP/s")
+            sweep_charts.time_against_size(run, "m", sizes, log, crossings=crossings)
+            sweep_charts.speedup_against_size(run, "m", sizes, log, 1.1, crossings)
+            sweep_charts.rate_against_size(run, "m", sizes, log, "FLOP/s")
             details.clocks_against_size(run, "m", sizes, log)
     if run.kind == "training":
-        charts.phases_of_a_step(run)
+        training_charts.phases_of_a_step(run)
     if run.kind == "replay":
-        pictures.matvec_clocks(run)
-        pictures.clock_errors(run)
+        article.matvec_clocks(run)
+        article.clock_errors(run)
 
 
 def test_ten_thousand_mutated_files_make_a_run_or_a_sentence():

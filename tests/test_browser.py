@@ -21,8 +21,7 @@ from emulator import require_emulator
 from pages import Dashboard, Server, serve
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bench import models, ops  # noqa: F401  (importing them fills the registries)
-from bench.runfile import from_json
+from bench.storage.reading import from_json
 
 SMALL = {"sizes": "My own", "range": ["16", "128"], "count": 3, "effort": "Quick"}  # 16, 45 and 128: seconds
 MANY = SMALL | {"range": ["16", "512"], "count": 60}  # stopped, never waited for

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import models, ops  # noqa: F401
-from bench.cases import PlanError
-from bench.plans import SweepPlan, TrainingPlan, parse_sizes, spaced_sizes
-from bench.registry import ARTICLE_SIZES
+from bench.measure.plans import SweepPlan, TrainingPlan
+from bench.measure.sizes import parse_sizes, spaced_sizes
+from bench.records.refusal import PlanError
+from bench.workloads.article import ARTICLE_SIZES
 
 
 def sentence(error):

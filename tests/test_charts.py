@@ -8,10 +8,10 @@ from fakes import ENVIRONMENT, measurement, sweep
 from test_bad_files import seeds
 from test_security import hostile_run
 
-from bench import guards, models, ops  # noqa: F401
-from bench.compare import compare
-from bench.ui import charts, comparison_charts, details
-from bench.ui.report import report
+from bench.analysis.comparison import compare
+from bench.machine import ceilings
+from bench.ui.charts import comparison, details, sweep_charts
+from bench.ui.parts.report import report
 
 
 def test_three_clocks_stand_side_by_side_where_the_device_has_them():
@@ -42,7 +42,7 @@ def test_samples_stand_in_the_order_taken_round_by_round():
 
 def test_a_roofline_has_the_slope_of_the_memory_and_the_height_of_the_arithmetic():
     run = sweep({256: {"cpu": 1e-4, "mps": 1e-4}, 1024: {"cpu": 1e-3, "mps": 2e-4}})
-    roofs = guards.roofs(run)
+    roofs = ceilings.roofs(run)
     assert [roof.name for roof in roofs] == ["published: M1 Pro"] * 2
     assert (roofs[1].flops_per_s, roofs[1].bytes_per_s) == (5.31e12, 200e9)
     figure = details.roofline(run, roofs)
@@ -55,11 +55,11 @@ def test_a_roofline_has_the_slope_of_the_memory_and_the_height_of_the_arithmetic
 
 def test_without_a_published_ceiling_the_copy_measured_here_serves_and_says_so():
     run = sweep({256: {"cpu": 1e-4}}, environment=replace(ENVIRONMENT, chip="AMD EPYC"))
-    assert guards.roofs(run) == []
+    assert ceilings.roofs(run) == []
     run = replace(run, settings=run.settings | {"copy_bytes_per_s": {"cpu": 2e10, "mps": "x"}})
-    (roof,) = guards.roofs(run)
-    assert roof == guards.Roof("cpu", "CPU: copy measured here", 0.0, 2e10)
-    figure = charts.rate_against_size(run, "m", [256], True, "B/s")
+    (roof,) = ceilings.roofs(run)
+    assert roof == ceilings.Roof("cpu", "CPU: copy measured here", 0.0, 2e10)
+    figure = sweep_charts.rate_against_size(run, "m", [256], True, "B/s")
     details.add_roofs(figure, [roof], "B/s")
     assert figure.layout.shapes[-1].y0 == 2e10
 
@@ -85,12 +85,12 @@ def test_a_report_of_a_hostile_run_has_no_tag_of_its_words():
 def test_a_comparison_over_sizes_has_a_line_a_lane_and_one_of_networks_a_name_a_case():
     points = {64: {"cpu": 1e-5, "mps": 1e-4}, 512: {"cpu": 1e-4, "mps": 1e-4}}
     run = sweep(points)
-    figure = comparison_charts.ratios(compare(run, run), run)
+    figure = comparison.ratios(compare(run, run), run)
     assert [(trace.name, list(trace.x)) for trace in figure.data] == [
         ("Matrix × vector · CPU", [64, 512]), ("Matrix × vector · MPS", [64, 512]),
     ]  # fmt: skip
     trained = next(run for run in seeds() if run.kind == "training")
-    figure = comparison_charts.ratios(compare(trained, trained), trained)
+    figure = comparison.ratios(compare(trained, trained), trained)
     assert figure.layout.xaxis.type == "category" and all(trace.x[0] == trace.name for trace in figure.data)
 
 

@@ -9,20 +9,21 @@ import torch
 from emulator import run_emulated
 from fakes import Calm, Watcher
 
-from bench import checkup, disturbance, models, ops  # noqa: F401
-from bench.__main__ import main
-from bench.checkup import check_here, check_up
-from bench.devices import Device, find_devices
-from bench.disturbance import slowdown_beside_a_page
-from bench.runner import Stopped
-from bench.stats import Estimate
+from bench.cli.main import main
+from bench.machine.devices import Device
+from bench.measure import device_checks, disturbance
+from bench.measure.device_checks import check_here, check_up
+from bench.measure.discovery import find_devices
+from bench.measure.disturbance import slowdown_beside_a_page
+from bench.measure.job import Stopped
+from bench.stats.estimate import Estimate
 
 
 @pytest.fixture(scope="module")
 def verdicts():
     """The CPU is checked as if it were an accelerator: what it computes is right. The page has a test of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkup, "_page", lambda device: (True, ""))
+        patch.setattr(device_checks, "_page", lambda device: (True, ""))
         return {verdict.name: verdict for verdict in check_up(Device("cpu"), {})}
 
 
@@ -36,9 +37,9 @@ def test_what_the_device_has_not_is_no_word_and_costs_nothing(verdicts):
     assert verdicts["events"].good is None and "no events" in verdicts["events"].text
 
 
-@pytest.mark.parametrize("name", list(checkup._doubtful()))
+@pytest.mark.parametrize("name", list(device_checks._doubtful()))
 def test_a_wrong_result_is_called_wrong(name):
-    make = checkup._doubtful()[name]
+    make = device_checks._doubtful()[name]
 
     def spoilt(draw):
         out = make(draw)
@@ -46,32 +47,32 @@ def test_a_wrong_result_is_called_wrong(name):
             out = out + 0.1 * out.abs().max()
         return out
 
-    good, text = checkup._result(Device("cpu"), spoilt)
+    good, text = device_checks._result(Device("cpu"), spoilt)
     assert not good and "off by 10" in text
 
 
 def test_a_clock_that_disagrees_and_a_wait_that_does_not_wait_are_bad(monkeypatch):
     device = Device("cpu")
     monkeypatch.setattr(device, "seconds_by_events", lambda step, calls: 1.0)
-    assert not checkup._events(device)[0]
+    assert not device_checks._events(device)[0]
 
 
 def test_a_crash_of_two_threads_is_told_and_survived(monkeypatch):
-    monkeypatch.setattr(checkup, "TWO_THREADS", "import os; os.abort()")
-    good, text = checkup._two_threads(Device("cpu"))
+    monkeypatch.setattr(device_checks, "TWO_THREADS", "import os; os.abort()")
+    good, text = device_checks._two_threads(Device("cpu"))
     assert not good and "code -6" in text
 
 
 @pytest.mark.alone
 def test_a_page_that_does_not_wait_would_be_found_and_ours_is_not():
     """Beside a thread that redraws without asking, calls read twice as long; through the gate they do not."""
-    good, text = checkup._page(Device("cpu"))
+    good, text = device_checks._page(Device("cpu"))
     assert good is not False, text  # a busy machine may leave it open
 
     def disturbs(found):
-        return found.low > 1 + checkup.DISTURBS
+        return found.low > 1 + device_checks.DISTURBS
 
-    assert disturbs(slowdown_beside_a_page(Device("cpu"), Rude(), checkup._step(Device("cpu"), 256), disturbs))
+    assert disturbs(slowdown_beside_a_page(Device("cpu"), Rude(), device_checks._step(Device("cpu"), 256), disturbs))
 
 
 class Rude(Calm):
@@ -82,16 +83,16 @@ class Rude(Calm):
 
 
 def test_a_page_that_disturbs_is_bad(monkeypatch):
-    monkeypatch.setattr(checkup, "slowdown_beside_a_page", lambda *arguments: Estimate(1.2, 1.1, 1.3))
-    assert checkup._page(Device("cpu")) == (
+    monkeypatch.setattr(device_checks, "slowdown_beside_a_page", lambda *arguments: Estimate(1.2, 1.1, 1.3))
+    assert device_checks._page(Device("cpu")) == (
         False, "beside a page that redraws all the time a call takes 1.20 times (1.10 to 1.30) as long"
     )  # fmt: skip
 
 
 def test_where_the_interval_says_nothing_neither_does_the_check(monkeypatch):
     """As on a busy machine: 0.69 to 1.48 holds "no slower" and "half as slow again"."""
-    monkeypatch.setattr(checkup, "slowdown_beside_a_page", lambda *arguments: Estimate(1.06, 0.69, 1.48))
-    good, text = checkup._page(Device("cpu"))
+    monkeypatch.setattr(device_checks, "slowdown_beside_a_page", lambda *arguments: Estimate(1.06, 0.69, 1.48))
+    good, text = device_checks._page(Device("cpu"))
     assert good is None and text.endswith("too uncertain to tell; try again on a quiet machine")
 
 
@@ -120,7 +121,7 @@ def test_without_an_accelerator_it_says_so_and_out_needs_check(capsys, tmp_path)
 def test_of_the_emulated_device_what_is_wrong_is_found_and_the_rest_passes(tmp_path):
     """Through the command; the fault makes every sum wrong."""
     script = tmp_path / "check.py"  # one round of the page's check is enough to see that it is made
-    script.write_text("import sys\nfrom bench import disturbance\nfrom bench.__main__ import main\nimport os\n"
+    script.write_text("import sys\nfrom bench import disturbance\nfrom bench.cli.main import main\nimport os\n"
                       "disturbance.ROUNDS = disturbance.MOST_ROUNDS = 1\n"
                       "code = main(['doctor', '--check'])\nsys.stdout.flush()\nos._exit(code)\n")  # fmt: skip
     done = run_emulated(script, environment={"BENCH_HOME": str(tmp_path / "home")}, wrong_ops="sum", wrong_error=0.05)
@@ -132,8 +133,8 @@ def test_of_the_emulated_device_what_is_wrong_is_found_and_the_rest_passes(tmp_p
 
 
 def test_as_a_job_of_the_page_it_publishes_what_it_finds_and_stop_is_heard(monkeypatch):
-    monkeypatch.setattr(checkup, "slowdown_beside_a_page", lambda *arguments: Estimate(1.0, 0.9, 1.1))
-    monkeypatch.setattr(checkup, "IDLE_S", 0.1)
+    monkeypatch.setattr(device_checks, "slowdown_beside_a_page", lambda *arguments: Estimate(1.0, 0.9, 1.1))
+    monkeypatch.setattr(device_checks, "IDLE_S", 0.1)
     found = {info.name: info for info in find_devices() if info.usable}
     watcher = Watcher(found | {"again": replace(found["cpu"], name="cpu#2", label="CPU again")})
     check_here(watcher)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.__main__ import FAILED, OK, USAGE, main
-from bench.results import CONVERGED, NOISY
-from bench.runfile import from_json
+from bench.cli.main import FAILED, OK, USAGE, main
+from bench.records.measurement import CONVERGED, NOISY
+from bench.storage.reading import from_json
 
 ROOT = Path(__file__).parent.parent
 

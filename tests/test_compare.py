@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 
-from bench import models, ops, stats  # noqa: F401
-from bench.__main__ import main
-from bench.cases import Case
-from bench.compare import EQUAL, FASTER, SLOWER, UNDECIDED, compare, judge, sentence, slower_than
-from bench.environment import differences
-from bench.export import to_json
-from bench.results import WRONG
-from bench.store import open_store
+from bench import stats
+from bench.analysis.comparison import EQUAL, FASTER, SLOWER, UNDECIDED, compare, judge, sentence, slower_than
+from bench.analysis.differences import differences
+from bench.cli.main import main
+from bench.records.case import Case
+from bench.records.measurement import WRONG
+from bench.storage.store import open_store
+from bench.storage.writing import to_json
 
 POINTS = {n: {"cpu": 1e-6 * n, "mps": 1e-4} for n in (64, 128, 256)}
 

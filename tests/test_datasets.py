@@ -23,8 +23,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torchvision.datasets import FashionMNIST
 
-from bench import datasets, mirrors
-from bench.datasets import FILES, Cancelled, DataError, available, download_fashion_mnist, load
+from bench.workloads import datasets, mirrors
+from bench.workloads.datasets import FILES, Cancelled, DataError, available, download_fashion_mnist, load
 
 NAMES = tuple(FILES)
 IMAGES, LABELS = NAMES[:2]
@@ -275,7 +275,7 @@ def test_full_sizes_load_fast(tmp_path):
 
 def test_importing_the_module_and_asking_leaves_torch_out():
     code = (
-        "import sys; from bench.datasets import available; from pathlib import Path; available(Path('x'));"
+        "import sys; from bench.workloads.datasets import available; from pathlib import Path; available(Path('x'));"
         "sys.exit('torch' in sys.modules or 'torchvision' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)

@@ -3,10 +3,9 @@
 import pytest
 from fakes import rates
 
-from bench import models, ops  # noqa: F401
-from bench.cases import EFFORTS
-from bench.estimate import describe, sweep_outlook, training_outlook
-from bench.plans import SweepPlan, TrainingPlan
+from bench.measure.forecast import describe, sweep_forecast, training_forecast
+from bench.measure.plans import SweepPlan, TrainingPlan
+from bench.records.budget import EFFORTS
 
 PAIR = {"cpu": rates(), "mps": rates("mps", "MPS", memory=4e9, shares=True)}
 
@@ -14,22 +13,22 @@ PAIR = {"cpu": rates(), "mps": rates("mps", "MPS", memory=4e9, shares=True)}
 def test_what_does_not_fit_is_named_and_left_out():
     """A matrix of 16 384 × 16 384 takes 1.07 GB, twice on shared memory; a product takes three."""
     plan = SweepPlan("matmul", (64, 16384), ("cpu", "mps"))
-    outlook = sweep_outlook(plan, PAIR)
-    assert list(outlook.left_out) == [16384]
-    assert "needs 6.44 GB of memory, and 8.00 GB are free" in outlook.left_out[16384]
-    assert describe(outlook).startswith("m = 16\u202f384 is left out: it needs")
-    assert outlook.memory_bytes == 2 * 4 * 3 * 64 * 64
+    forecast = sweep_forecast(plan, PAIR)
+    assert list(forecast.left_out) == [16384]
+    assert "needs 6.44 GB of memory, and 8.00 GB are free" in forecast.left_out[16384]
+    assert describe(forecast).startswith("m = 16\u202f384 is left out: it needs")
+    assert forecast.memory_bytes == 2 * 4 * 3 * 64 * 64
 
 
 def test_an_accelerator_with_memory_of_its_own_is_asked_for_its_own():
     pair = {"cpu": rates(), "cuda": rates("cuda", "CUDA", memory=2e9)}
     plan = SweepPlan("matmul", (16384,), ("cpu", "cuda"))
-    assert "on CUDA, which has 2.00 GB free" in sweep_outlook(plan, pair).left_out[16384]
+    assert "on CUDA, which has 2.00 GB free" in sweep_forecast(plan, pair).left_out[16384]
 
 
 def test_more_effort_and_larger_sizes_take_longer():
     def seconds(effort, sizes=(100, 1000)):
-        return sweep_outlook(SweepPlan("matmul", sizes, ("cpu", "mps"), EFFORTS[effort]), PAIR).seconds
+        return sweep_forecast(SweepPlan("matmul", sizes, ("cpu", "mps"), EFFORTS[effort]), PAIR).seconds
 
     assert seconds("quick") < seconds("standard") < seconds("thorough")
     assert seconds("quick") < seconds("quick", (100, 8000))
@@ -37,11 +36,11 @@ def test_more_effort_and_larger_sizes_take_longer():
 
 def test_the_article_takes_about_ten_seconds_quickly():
     plan = SweepPlan("matvec", (100, 300, 500, 750, 1000, 1500, 2000, 2500, 3000), ("cpu", "mps"), EFFORTS["quick"])
-    assert 3 < sweep_outlook(plan, PAIR).seconds < 20
+    assert 3 < sweep_forecast(plan, PAIR).seconds < 20
 
 
 @pytest.mark.parametrize("change", [{"epochs": 2}, {"images": 120_000}, {"networks": ("mlp", "convnet")}])
 def test_more_training_takes_longer(change):
     few = {"networks": ("convnet",), "devices": ("cpu",)}
-    little = training_outlook(TrainingPlan(**few), PAIR)
-    assert training_outlook(TrainingPlan(**few | change), PAIR).seconds > 1.1 * little.seconds
+    little = training_forecast(TrainingPlan(**few), PAIR)
+    assert training_forecast(TrainingPlan(**few | change), PAIR).seconds > 1.1 * little.seconds

@@ -9,11 +9,12 @@ from fakes import measurement, sweep
 from streamlit.testing.v1 import AppTest
 from test_app import button, clean
 
-from bench import energy, models, ops, training_verdict, verdict  # noqa: F401
-from bench.presets import PRESETS, choices_of
-from bench.results import Learning, Memory
-from bench.runner import State
-from bench.ui import explore, session
+from bench.analysis import training_verdict
+from bench.machine import energy
+from bench.measure.job import State
+from bench.records.measurement import Learning, Memory
+from bench.ui.parts import explore, session
+from bench.ui.parts.presets import PRESETS, choices_of
 
 pytestmark = pytest.mark.usefixtures("home")
 

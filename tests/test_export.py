@@ -11,12 +11,12 @@ from fakes import ENVIRONMENT, measurement, sweep
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import models, ops  # noqa: F401
-from bench.cases import Case
-from bench.export import COLUMNS, to_csv, to_json
-from bench.registry import Cost
-from bench.results import Failure, Learning, Measurement, Run
-from bench.runfile import SCHEMA_VERSION, FileError, from_json
+from bench.records.case import Case
+from bench.records.cost import Cost
+from bench.records.measurement import Failure, Learning, Measurement
+from bench.records.run import Run
+from bench.storage.reading import SCHEMA_VERSION, FileError, from_json
+from bench.storage.writing import COLUMNS, to_csv, to_json
 
 
 @pytest.fixture

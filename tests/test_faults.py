@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from emulator import run_emulated
 
-from bench import models, ops  # noqa: F401
-from bench.cases import Case
-from bench.results import Failure, Measurement, Run
-from bench.store import CRASHED, DONE, open_store
+from bench.records.case import Case
+from bench.records.measurement import Failure, Measurement
+from bench.records.run import Run
+from bench.storage.store import CRASHED, DONE, open_store
 
 ROOT = Path(__file__).parent.parent
 HEAD = """

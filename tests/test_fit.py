@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from bench import fit
-from bench.registry import ARTICLE_SIZES
+from bench.stats import crossover, fit
+from bench.workloads.article import ARTICLE_SIZES
 
 GEOMETRIC = tuple(np.geomspace(64, 8192, 9).round())
 
@@ -83,7 +83,7 @@ def simulated():
         for machine, rounds in zip((cpu, mps), data, strict=True) if i % 3 == 0 else ():
             curve = fit.fit_curve(moved(sizes), rounds)
             curves += [(curve.t0, machine.t0), (curve.bandwidth, machine.bandwidth)]
-        results.append((truth, fit.crossovers(sizes, moved(sizes), *data), curves))
+        results.append((truth, crossover.crossovers(sizes, moved(sizes), *data), curves))
     return results
 
 
@@ -119,7 +119,7 @@ def test_without_a_crossing_none_is_found():
     always_slower = Machine(4e-5, 1.5e10)
     for cpu in [Machine(2e-6, 2e10), Machine(2e-6, 2e10, 8e6, 6e10, 4.0)] * 5:
         data = sweep(random, (cpu, always_slower), ARTICLE_SIZES, within=0.05)
-        assert fit.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *data) == []
+        assert crossover.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *data) == []
 
 
 def test_a_crossing_on_the_cliff_between_two_sizes_lies_in_its_interval():
@@ -129,7 +129,7 @@ def test_a_crossing_on_the_cliff_between_two_sizes_lies_in_its_interval():
     (truth,) = true_crossings(cpu, mps, ARTICLE_SIZES)
     for _ in range(25):
         data = sweep(random, (cpu, mps), ARTICLE_SIZES, rounds=5, within=0.01, between=0.01)
-        pairs += [(c.size, truth) for c in fit.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *data)]
+        pairs += [(c.size, truth) for c in crossover.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *data)]
     assert len(pairs) == 25
     assert covered(pairs) >= 0.92
 
@@ -155,7 +155,9 @@ def test_a_device_without_a_cache_is_seldom_given_one():
 def test_equal_devices_do_not_cross():
     random = np.random.default_rng(4)
     same = Machine(2e-6, 2e10)
-    found = [fit.crossovers(GEOMETRIC, moved(GEOMETRIC), *sweep(random, (same, same), GEOMETRIC)) for _ in range(15)]
+    found = [
+        crossover.crossovers(GEOMETRIC, moved(GEOMETRIC), *sweep(random, (same, same), GEOMETRIC)) for _ in range(15)
+    ]
     assert sum(map(len, found)) <= 1
 
 
@@ -165,7 +167,7 @@ def test_a_lead_that_a_cache_gives_and_memory_takes_away_makes_two_crossings():
     truths = true_crossings(cpu, cached, ARTICLE_SIZES)
     pairs = []
     for _ in range(15):
-        found = fit.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *sweep(random, (cpu, cached), ARTICLE_SIZES))
+        found = crossover.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *sweep(random, (cpu, cached), ARTICLE_SIZES))
         assert [c.candidate_wins for c in found] == [True, False]
         assert [c.size.value for c in found] == pytest.approx(truths, rel=0.1)
         pairs += [(c.size, truth) for c, truth in zip(found, truths, strict=True)]
@@ -188,7 +190,7 @@ def test_where_no_curve_describes_the_data_the_interval_spans_the_sizes_that_dis
     cpu, mps = Jumping(2e-6, 4e10, jump=jump), Machine(1.5e-4, 3e11)
     truths = true_crossings(cpu, mps, ARTICLE_SIZES)
     data = sweep(random, (cpu, mps), ARTICLE_SIZES, within=0.01, between=0.01)
-    found = fit.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *data)
+    found = crossover.crossovers(ARTICLE_SIZES, moved(ARTICLE_SIZES), *data)
     assert not fit.fit_curve(moved(ARTICLE_SIZES), data[0]).describes
     assert len(found) % 2 == 1
     for c in found:
@@ -198,7 +200,7 @@ def test_where_no_curve_describes_the_data_the_interval_spans_the_sizes_that_dis
 
 def test_between_two_sizes_the_crossing_is_interpolated_in_log_log():
     rising, flat = [[[s] * 3] * 6 for s in (1e-6, 1e-4)], [[[1e-5] * 3] * 6] * 2
-    (crossing,) = fit.crossovers([10, 1000], [10, 1000], rising, flat)
+    (crossing,) = crossover.crossovers([10, 1000], [10, 1000], rising, flat)
     assert crossing.size == pytest.approx((100, 10, 1000))
     assert crossing.candidate_wins
 
@@ -206,8 +208,8 @@ def test_between_two_sizes_the_crossing_is_interpolated_in_log_log():
 def test_turned_round_the_other_device_wins_from_the_same_size():
     machines = Machine(2e-6, 2e10), Machine(4e-5, 1e11)
     a, b = sweep(np.random.default_rng(6), machines, GEOMETRIC)
-    (there,) = fit.crossovers(GEOMETRIC, moved(GEOMETRIC), a, b)
-    (back,) = fit.crossovers(GEOMETRIC, moved(GEOMETRIC), b, a)
+    (there,) = crossover.crossovers(GEOMETRIC, moved(GEOMETRIC), a, b)
+    (back,) = crossover.crossovers(GEOMETRIC, moved(GEOMETRIC), b, a)
     assert there.candidate_wins and not back.candidate_wins
     assert there.size.value == pytest.approx(back.size.value, rel=1e-3)
 
@@ -219,8 +221,8 @@ def test_what_both_devices_feel_in_a_round_cancels(sizes, gain):
     weather = np.exp(random.normal(0, 0.1, (len(sizes), 8, 1)))
     machines = Machine(2e-6, 2e10), Machine(4e-5, 1e11)
     a, b = (np.array(rounds) * weather for rounds in sweep(random, machines, sizes, within=0.01, between=0))
-    paired = fit.crossovers(sizes, moved(sizes), a, b)[0].size
-    shuffled = fit.crossovers(sizes, moved(sizes), a, np.roll(b, 1, axis=1))[0].size
+    paired = crossover.crossovers(sizes, moved(sizes), a, b)[0].size
+    shuffled = crossover.crossovers(sizes, moved(sizes), a, np.roll(b, 1, axis=1))[0].size
     assert paired.relative_half_width < shuffled.relative_half_width / gain
 
 
@@ -285,4 +287,4 @@ def test_what_is_no_sweep_is_refused(w, rounds):
         fit.fit_curve(w, rounds)
     if len(w) > 2:
         with pytest.raises(ValueError):
-            fit.crossovers([1, 2, 3], w, rounds, rounds)
+            crossover.crossovers([1, 2, 3], w, rounds, rounds)

@@ -6,16 +6,17 @@ from dataclasses import replace
 import pytest
 from fakes import Watcher, measurement, sweep
 
-from bench import fresh, models, ops  # noqa: F401
-from bench.__main__ import _parser, main
-from bench.cases import EFFORTS
-from bench.export import to_json
-from bench.fresh import FreshError, arguments_of, in_new_processes, medians_of, run_fresh, sentence, spreads
-from bench.options import sweep_plan
-from bench.plans import SweepPlan
-from bench.results import WRONG
-from bench.runner import Stopped
-from bench.store import open_store
+from bench.analysis.spread import sentence, spreads
+from bench.cli.main import _parser, main
+from bench.cli.options import sweep_plan
+from bench.measure import processes
+from bench.measure.job import Stopped
+from bench.measure.plans import SweepPlan
+from bench.measure.processes import FreshError, arguments_of, in_new_processes, medians_of, run_fresh
+from bench.records.budget import EFFORTS
+from bench.records.measurement import WRONG
+from bench.storage.store import open_store
+from bench.storage.writing import to_json
 
 
 def read(points):
@@ -69,7 +70,7 @@ def test_the_options_of_a_plan_make_the_same_plan_again():
 def test_as_a_job_of_the_page_the_spreads_are_published_and_stop_is_heard(monkeypatch):
     watcher, run = Watcher({}), to_json(sweep({64: {"cpu": 1e-3}}))
     with monkeypatch.context() as patch:  # the command's test above starts real ones
-        patch.setattr(fresh, "run_fresh", lambda *arguments: [medians_of(json.loads(run))] * 2)
+        patch.setattr(processes, "run_fresh", lambda *arguments: [medians_of(json.loads(run))] * 2)
         in_new_processes(SweepPlan("matvec", (64,), ("cpu",), EFFORTS["quick"]), 2, watcher)
     (spread,) = watcher.published[-1]["told"]
     assert len(spread.medians_s) == 2 and spread.case.size == 64

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from bench import timing
-from bench.gate import LEAD_S, Gate
+from bench.measure import clock
+from bench.measure.gate import LEAD_S, Gate
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_after_a_drawing_the_machine_may_calm_down_once():
 
 
 def test_blocks_that_a_request_fell_into_are_disturbed_and_others_not(gate):
-    start, asked = timing.clock(), threading.Event()
+    start, asked = clock.now(), threading.Event()
 
     def draw():
         asked.set()
@@ -72,7 +72,7 @@ def test_blocks_that_a_request_fell_into_are_disturbed_and_others_not(gate):
         thread = in_thread(draw)
         asked.wait(5)
         thread.join(0.1)
-        end = timing.clock()
+        end = clock.now()
     thread.join(5)
     assert gate.disturbed(start, end)
     assert not gate.disturbed(start - 10, start - LEAD_S - 1)
@@ -80,19 +80,19 @@ def test_blocks_that_a_request_fell_into_are_disturbed_and_others_not(gate):
 
 
 def test_a_request_between_timed_stretches_disturbs_nothing(gate):
-    start = timing.clock()
+    start = clock.now()
     with gate.drawing():
         pass
-    assert not gate.disturbed(start, timing.clock())
+    assert not gate.disturbed(start, clock.now())
 
 
 def test_a_page_does_not_wait_for_ever_and_what_it_drew_over_is_disturbed(gate):
     with gate.timed():
-        start = timing.clock()
+        start = clock.now()
         with gate.drawing(patience=0.05) as quiet:
             assert not quiet
-            assert gate.disturbed(start, timing.clock())
-        end = timing.clock()
+            assert gate.disturbed(start, clock.now())
+        end = clock.now()
     assert gate.disturbed(start, end)
     assert not gate.disturbed(end + 1, end + 2)
 
@@ -104,7 +104,7 @@ def test_a_page_in_a_page_does_not_lock_itself_out(gate):
 
 def test_pages_that_never_stop_drawing_cannot_keep_the_run_from_going_on(monkeypatch):
     """Twenty tabs: one draws at any moment. Timing begins all the same, and knows that it is disturbed."""
-    monkeypatch.setattr("bench.gate.LONGEST_WAIT_S", 0.2)
+    monkeypatch.setattr("bench.measure.gate.LONGEST_WAIT_S", 0.2)
     gate, leave = Gate(settle=lambda: None), threading.Event()
 
     def keep_drawing():
@@ -115,18 +115,18 @@ def test_pages_that_never_stop_drawing_cannot_keep_the_run_from_going_on(monkeyp
     while not gate._drawers:
         thread.join(0.01)
     with gate.timed():
-        start = timing.clock()
-        assert gate.disturbed(start, timing.clock() + 1e-3)
+        start = clock.now()
+        assert gate.disturbed(start, clock.now() + 1e-3)
         leave.set()
         thread.join(5)
-        end = timing.clock()
+        end = clock.now()
     assert gate.disturbed(start, end)
     assert not gate.disturbed(end + 1, end + 2)
 
 
 def test_calming_down_again_and_again_ends(monkeypatch):
     """A page draws each time while the machine calms down: the run goes on after LONGEST_WAIT_S."""
-    monkeypatch.setattr("bench.gate.LONGEST_WAIT_S", 0.2)
+    monkeypatch.setattr("bench.measure.gate.LONGEST_WAIT_S", 0.2)
     calmed = []
 
     def draw_again():
@@ -135,6 +135,6 @@ def test_calming_down_again_and_again_ends(monkeypatch):
 
     gate = Gate(settle=draw_again)
     draw_again()
-    began = timing.clock()
+    began = clock.now()
     with gate.timed():
-        assert len(calmed) > 3 and timing.clock() - began < 5
+        assert len(calmed) > 3 and clock.now() - began < 5

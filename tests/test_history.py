@@ -7,8 +7,8 @@ from fakes import ENVIRONMENT, sweep
 from streamlit.testing.v1 import AppTest
 from test_app import clean
 
-from bench.export import to_json
-from bench.store import open_store
+from bench.storage.store import open_store
+from bench.storage.writing import to_json
 
 POINTS = {64: {"cpu": 1e-5, "mps": 1e-4}, 512: {"cpu": 1e-4, "mps": 1e-4}, 3000: {"cpu": 1e-3, "mps": 1e-4}}
 

@@ -6,9 +6,9 @@ from fakes import ENVIRONMENT, sweep
 from pages import Dashboard, serve
 from playwright.sync_api import expect, sync_playwright
 
-from bench.export import to_json
-from bench.recorded import TITLES
-from bench.store import open_store
+from bench.storage.recorded import TITLES
+from bench.storage.store import open_store
+from bench.storage.writing import to_json
 
 POINTS = {64: {"cpu": 1e-5, "mps": 1e-4}, 512: {"cpu": 1e-4, "mps": 1e-4}, 3000: {"cpu": 1e-3, "mps": 1e-4}}
 

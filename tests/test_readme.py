@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench import models, ops, registry  # noqa: F401
-from bench.__main__ import _parser
-from bench.data import draw_from
-from bench.plans import TrainingPlan, parse_batches, parse_sizes
-from bench.verify import Judge, Outline
+from bench.cli.main import _parser
+from bench.measure.plans import TrainingPlan
+from bench.measure.sizes import parse_batches, parse_sizes
+from bench.measure.verify import Judge, Outline
+from bench.records import cost
+from bench.workloads import operations
+from bench.workloads.inputs import draw_from
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^python -m bench (.+)$", README, re.MULTILINE)
@@ -42,10 +44,10 @@ def test_there_are_commands():
 
 
 def test_the_example_adds_an_operation_that_is_verified(monkeypatch):
-    monkeypatch.setattr(registry, "OPERATIONS", dict(registry.OPERATIONS))
+    monkeypatch.setattr(operations, "OPERATIONS", dict(operations.OPERATIONS))
     (code,) = re.findall(r"```python\n(.+?)```", README, re.DOTALL)
-    exec(code, {"operation": registry.operation, "Cost": registry.Cost})
-    dot = registry.OPERATIONS["dot"]
+    exec(code, {"operation": operations.operation, "Cost": cost.Cost})
+    dot = operations.OPERATIONS["dot"]
     function, inputs = dot.build(draw_from(0), 100)
     judge = Judge(dot, 100, function, inputs)
     outline = Outline.of(function(*inputs))

@@ -4,9 +4,9 @@ import pytest
 from test_app import clean
 from test_history import at
 
-from bench import models, ops, replay  # noqa: F401
-from bench.recorded import FOLDER, TITLES, load_recorded
-from bench.ui import session
+from bench.analysis import article_clocks
+from bench.storage.recorded import FOLDER, TITLES, load_recorded
+from bench.ui.parts import session
 
 
 def test_every_file_has_a_title_and_every_title_a_file():
@@ -23,7 +23,7 @@ def test_a_recorded_run_is_real_and_nobody_can_be_found_by_it(name):
 
 
 def test_the_replay_holds_what_is_said_of_it():
-    said = " ".join(replay.sentences(load_recorded("h200-article-replayed")))
+    said = " ".join(article_clocks.sentences(load_recorded("h200-article-replayed")))
     assert "Training ConvNet: by the article's clock CUDA is 50.3 times as fast as the CPU, by the wall 3.38" in said
     assert "16.0 times the true time, since it adds up all threads" in said
 

@@ -6,15 +6,19 @@ import pytest
 import torch
 from fakes import ENVIRONMENT, Watcher, measurement
 
-from bench import models, ops, replay, timing  # noqa: F401
-from bench.attempts import Attempts
-from bench.cases import EFFORTS
-from bench.devices import Device, find_devices
-from bench.gate import Gate
-from bench.plans import ReplayPlan, SweepPlan, TrainingPlan
-from bench.results import Failure, Run
-from bench.runner import Control
-from bench.verdict import noise_band, of_noise
+from bench.analysis import article_clocks
+from bench.analysis.sweep_verdict import noise_band, of_noise
+from bench.machine.devices import Device
+from bench.measure import clock, replay
+from bench.measure.discovery import find_devices
+from bench.measure.faults import FaultHandler
+from bench.measure.gate import Gate
+from bench.measure.job import Control
+from bench.measure.plans import ReplayPlan, SweepPlan, TrainingPlan
+from bench.records.budget import EFFORTS
+from bench.records.measurement import Failure
+from bench.records.run import Run
+from bench.workloads import article
 
 FOUND = {info.name: info for info in find_devices() if info.usable}
 
@@ -32,20 +36,20 @@ def run():
 
 
 def test_every_case_is_read_by_both_clocks(run):
-    found = replay.readings(run)
+    found = article_clocks.readings(run)
     assert {r.case for r in found} == {m.case for m in run.measurements}
     assert all(r.article_s > 0 and r.wall_s > 0 for r in found)
     assert run.kind == "replay"
 
 
 def test_published_figures_stand_beside_those_of_the_same_case_only(run):
-    by_case = {(r.case.workload, r.case.device): r.published_s for r in replay.readings(run)}
+    by_case = {(r.case.workload, r.case.device): r.published_s for r in article_clocks.readings(run)}
     assert by_case["mlp/train", "cpu"] == 5.1287
     assert by_case["matvec", "cpu"] is None
 
 
 def test_the_published_table_is_the_articles():
-    seconds = replay.published()["seconds"]
+    seconds = article.published()["seconds"]
     assert round(seconds["convnet/train"]["cpu"] / seconds["convnet/train"]["mps"], 1) == 14.1
 
 
@@ -54,8 +58,8 @@ class Clocks:
 
     def __init__(self, monkeypatch):
         self.wall = self.cpu = 0.0
-        monkeypatch.setattr(timing, "clock", lambda: self.wall)
-        monkeypatch.setattr(timing, "process_clock", lambda: self.cpu)
+        monkeypatch.setattr(clock, "now", lambda: self.wall)
+        monkeypatch.setattr(clock, "process_seconds", lambda: self.cpu)
 
     def pass_by(self, wall, cpu):
         self.wall += wall
@@ -64,9 +68,9 @@ class Clocks:
 
 def test_process_time_adds_up_threads_and_leaves_out_waiting(monkeypatch):
     clocks = Clocks(monkeypatch)
-    eight_threads = timing.time_both(lambda: clocks.pass_by(1, 8), lambda: None)
+    eight_threads = clock.time_both(lambda: clocks.pass_by(1, 8), lambda: None)
     assert eight_threads == (1, 8)
-    accelerator = timing.time_both(lambda: clocks.pass_by(0.1, 0.1), lambda: clocks.pass_by(2, 0))
+    accelerator = clock.time_both(lambda: clocks.pass_by(0.1, 0.1), lambda: clocks.pass_by(2, 0))
     assert accelerator == pytest.approx((2.1, 0.1))
 
 
@@ -97,11 +101,11 @@ def test_the_error_shown_is_the_true_one(monkeypatch, threads, queued):
         clocks.pass_by(*((10e-3, 10e-3 * threads) if device.fake == "cpu" else (4e-3 * queued, 4e-3 * queued)))
         return out
 
-    from bench.datasets import load
+    from bench.workloads.datasets import load
 
     watcher = Watcher(FOUND)
-    images, attempts = load("synthetic", images=100), Attempts(devices, watcher)
-    trainings = replay._Trainings(plan, "mlp", images, devices, watcher, attempts)
+    images, faults = load("synthetic", images=100), FaultHandler(devices, watcher)
+    trainings = replay._Trainings(plan, "mlp", images, devices, watcher, faults)
     for work in ("_train", "_infer"):
         original = getattr(trainings, work)
 
@@ -115,11 +119,11 @@ def test_the_error_shown_is_the_true_one(monkeypatch, threads, queued):
 
         monkeypatch.setattr(trainings, work, wrapped)
     run = Run("replay", ENVIRONMENT, {}, tuple(trainings.outcomes()))
-    errors = {(r.case.workload, r.case.device): r.error for r in replay.readings(run)}
+    errors = {(r.case.workload, r.case.device): r.error for r in article_clocks.readings(run)}
     assert errors["mlp/train", "cpu"] == pytest.approx(threads, rel=0.05)
     assert errors["mlp/train", "mps"] == pytest.approx(queued, rel=0.05)
     assert errors["mlp/infer", "mps"] == pytest.approx(queued, rel=0.05)
-    (sentence,) = replay.sentences(run)
+    (sentence,) = article_clocks.sentences(run)
     assert f"by the wall {10 / 4:.2f} times" in sentence
 
 
@@ -127,8 +131,8 @@ def test_the_unsynchronised_clock_shows_the_time_to_queue(monkeypatch):
     from fakes import Bench
 
     bench = Bench(step_s=1e-2, launch_s=1e-5)
-    monkeypatch.setattr(timing, "clock", bench.clock)
-    block = timing.time_block(bench.step, bench.synchronize, replay.CALLS)
+    monkeypatch.setattr(clock, "now", bench.clock)
+    block = clock.time_block(bench.step, bench.synchronize, replay.CALLS)
     assert block.dispatch_per_step == pytest.approx(1e-5)
     assert block.per_step == pytest.approx(1e-2, rel=0.01)
 
@@ -139,11 +143,11 @@ def test_a_device_that_cannot_ends_as_a_row(monkeypatch):
 
     monkeypatch.setattr(torch.optim, "Adam", broken)
     plan = TrainingPlan(("mlp",), ("cpu",), batches=(50,), images=100, data="synthetic")
-    from bench.datasets import load
+    from bench.workloads.datasets import load
 
     devices, watcher = {"cpu": Device("cpu")}, Watcher(FOUND)
-    images, attempts = load("synthetic", images=100), Attempts(devices, watcher)
-    train, infer = replay._Trainings(plan, "mlp", images, devices, watcher, attempts).outcomes()
+    images, faults = load("synthetic", images=100), FaultHandler(devices, watcher)
+    train, infer = replay._Trainings(plan, "mlp", images, devices, watcher, faults).outcomes()
     assert isinstance(train, Failure) and infer.article_s > 0
 
 

@@ -5,17 +5,18 @@ from dataclasses import replace
 import pytest
 from fakes import Machine, Watcher
 
-from bench import models, ops  # noqa: F401
-from bench.cases import EFFORTS, Case, PlanError
-from bench.datasets import SYNTHETIC
-from bench.devices import find_devices
-from bench.export import to_json
-from bench.plans import SweepPlan, TrainingPlan
-from bench.results import Failure
-from bench.resume import plan_of, remainder
-from bench.runfile import from_json
-from bench.sweep import measure
-from bench.training import train
+from bench.measure.discovery import find_devices
+from bench.measure.plans import SweepPlan, TrainingPlan
+from bench.measure.resume import plan_of, remainder
+from bench.measure.sweep import measure
+from bench.measure.training import train
+from bench.records.budget import EFFORTS
+from bench.records.case import Case
+from bench.records.measurement import Failure
+from bench.records.refusal import PlanError
+from bench.storage.reading import from_json
+from bench.storage.writing import to_json
+from bench.workloads.datasets import SYNTHETIC
 
 
 def test_a_sweep_goes_on_without_the_case_that_killed_it(monkeypatch):

@@ -5,9 +5,10 @@ import threading
 import pytest
 from fakes import ENVIRONMENT, rates
 
-from bench.gate import Gate
-from bench.results import Run
-from bench.runner import Runner, State, Stopped
+from bench.measure.gate import Gate
+from bench.measure.job import State, Stopped
+from bench.measure.runner import Runner
+from bench.records.run import Run
 
 
 def make(find_devices=lambda: (rates(),)):

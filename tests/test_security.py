@@ -11,12 +11,13 @@ import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 from streamlit.testing.v1 import AppTest
 
-from bench import models, ops  # noqa: F401
-from bench.results import WRONG, Failure, Run
-from bench.runfile import from_json
-from bench.runner import State
-from bench.ui import charts, session
-from bench.ui.plain import escaped, plain
+from bench.measure.job import State
+from bench.records.measurement import WRONG, Failure
+from bench.records.run import Run
+from bench.storage.reading import from_json
+from bench.ui.charts import sweep_charts
+from bench.ui.parts import session
+from bench.ui.parts.plain import escaped, plain
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -117,7 +118,7 @@ def hostile_run() -> Run:
     run = sweep(points, environment=environment).with_outcomes(
         wrong, noisy, Failure(replace(wrong.case, size=2048), HOSTILE)
     )
-    from bench.export import to_json
+    from bench.storage.writing import to_json
 
     return from_json(to_json(run))
 
@@ -125,9 +126,9 @@ def hostile_run() -> Run:
 def test_a_hostile_file_writes_no_tag_into_a_figure():
     run = hostile_run()
     for figure in (
-        charts.time_against_size(run, "m", run.settings["sizes"], True),
-        charts.speedup_against_size(run, "m", run.settings["sizes"], True),
-        charts.rate_against_size(run, "m", run.settings["sizes"], True, "B/s"),
+        sweep_charts.time_against_size(run, "m", run.settings["sizes"], True),
+        sweep_charts.speedup_against_size(run, "m", run.settings["sizes"], True),
+        sweep_charts.rate_against_size(run, "m", run.settings["sizes"], True, "B/s"),
     ):
         text = json.dumps(figure.to_plotly_json(), default=str)
         assert "<script" not in text and "<img" not in text and "<a " not in text

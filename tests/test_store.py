@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 
-from bench import database, models, ops, store  # noqa: F401
-from bench.cases import Case
-from bench.results import Failure, Run
-from bench.store import CRASHED, DONE, RUNNING, StoreError, open_store
+from bench.records.case import Case
+from bench.records.measurement import Failure
+from bench.records.run import Run
+from bench.storage import database, store
+from bench.storage.store import CRASHED, DONE, RUNNING, StoreError, open_store
 
 ROOT = Path(__file__).parent.parent
 KILLS = int(os.environ.get("BENCH_KILLS", "6"))  # the long form: 50

@@ -11,8 +11,7 @@ from emulator import require_emulator
 from pages import Dashboard, serve
 from playwright.sync_api import expect, sync_playwright
 
-from bench import models, ops  # noqa: F401
-from bench.store import CRASHED, DONE, open_store
+from bench.storage.store import CRASHED, DONE, open_store
 
 sys.path.insert(0, str(Path(__file__).parent / "performance"))
 

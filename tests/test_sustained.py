@@ -5,12 +5,12 @@ import re
 import pytest
 from fakes import Machine, Watcher
 
-from bench import models, ops  # noqa: F401
-from bench.__main__ import main
-from bench.cases import PlanError, sustained
-from bench.plans import SweepPlan
-from bench.recorder import summary
-from bench.sweep import measure
+from bench.cli.main import main
+from bench.measure.plans import SweepPlan
+from bench.measure.sweep import measure
+from bench.records.budget import sustained
+from bench.records.refusal import PlanError
+from bench.storage.recorder import summary
 
 
 def held(monkeypatch, seconds):

@@ -6,12 +6,11 @@ import fakes
 import pytest
 from fakes import Machine, Watcher
 
-from bench import models, ops  # noqa: F401
-from bench.cases import EFFORTS, Budget
-from bench.plans import SweepPlan
-from bench.results import CONVERGED, NOISY, TIMED_OUT, Failure
-from bench.runner import Stopped
-from bench.sweep import measure
+from bench.measure.job import Stopped
+from bench.measure.plans import SweepPlan
+from bench.measure.sweep import measure
+from bench.records.budget import EFFORTS, Budget
+from bench.records.measurement import CONVERGED, NOISY, TIMED_OUT, Failure
 
 QUICK = EFFORTS["quick"]
 

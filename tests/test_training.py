@@ -8,17 +8,17 @@ import pytest
 import torch
 from fakes import Watcher
 
-from bench import models, ops, training  # noqa: F401
-from bench.cases import Lane
-from bench.datasets import DataError
-from bench.devices import find_devices
-from bench.gate import Gate
-from bench.learner import PHASES, Learner, initial_weights, order
-from bench.plans import TrainingPlan
-from bench.registry import NETWORKS
-from bench.results import Failure, Measurement
-from bench.runner import Runner, State, Stopped
-from bench.training import train
+from bench.measure.discovery import find_devices
+from bench.measure.gate import Gate
+from bench.measure.job import State, Stopped
+from bench.measure.plans import TrainingPlan
+from bench.measure.runner import Runner
+from bench.measure.trainer import PHASES, Trainer, initial_weights, order
+from bench.measure.training import train
+from bench.records.case import Variant
+from bench.records.measurement import Failure, Measurement
+from bench.workloads.datasets import DataError
+from bench.workloads.networks import NETWORKS
 
 FOUND = {info.name: info for info in find_devices() if info.usable}
 PLAN = TrainingPlan(("mlp", "convnet"), tuple(FOUND), epochs=2, batches=(64,), images=1500, data="synthetic")
@@ -101,17 +101,17 @@ def test_too_few_blocks_make_no_speed_up_and_say_so():
     assert outcome.status == "noisy" and outcome.reason.startswith("Only 3 blocks were timed")
 
 
-def learner(images, network="mlp", weights=None, device="cpu"):
-    from bench.devices import Device
+def trainer(images, network="mlp", weights=None, device="cpu"):
+    from bench.machine.devices import Device
 
     net = NETWORKS[network]
     plan = TrainingPlan((network,), (device,), batches=(32,), images=200, data="synthetic")
-    return Learner(net, Device(device), images, plan, weights or initial_weights(net, 0), Lane(device)), plan
+    return Trainer(net, Device(device), images, plan, weights or initial_weights(net, 0), Variant(device)), plan
 
 
 @pytest.fixture(scope="module")
 def images():
-    from bench.datasets import load
+    from bench.workloads.datasets import load
 
     return load("synthetic", images=200)
 
@@ -127,7 +127,7 @@ def test_the_seed_decides_weights_and_order():
 
 
 def test_a_training_step_is_adam_with_the_articles_rate(images):
-    student, plan = learner(images)
+    student, plan = trainer(images)
     assert type(student._optimizer) is torch.optim.Adam
     assert student._optimizer.param_groups[0]["lr"] == 3e-4
     before = [p.clone() for p in student.net.parameters()]
@@ -137,7 +137,7 @@ def test_a_training_step_is_adam_with_the_articles_rate(images):
 
 
 def test_waking_a_device_changes_nothing(images):
-    student, plan = learner(images)
+    student, plan = trainer(images)
     before = {name: tensor.clone() for name, tensor in student.net.state_dict().items()}
     student.wake(order(plan, 0)[:32])
     assert student.net.training
@@ -145,7 +145,7 @@ def test_waking_a_device_changes_nothing(images):
 
 
 def test_inference_uses_the_trained_statistics_and_keeps_no_gradients(images):
-    student, plan = learner(images)
+    student, plan = trainer(images)
     student.net.eval()
     index = order(plan, 0)[:32]
     assert not student.infer(index).requires_grad
@@ -178,7 +178,7 @@ def test_a_device_that_fails_ends_as_rows_and_the_others_go_on(monkeypatch):
     def broken(self, index, lap=None):
         raise RuntimeError("MPS backend out of memory")
 
-    monkeypatch.setattr(Learner, "step", broken)
+    monkeypatch.setattr(Trainer, "step", broken)
     watcher = Watcher(FOUND)
     train(TrainingPlan(("mlp",), ("cpu",), batches=(32,), images=200, data="synthetic"), watcher)
     assert [type(o) for o in watcher.run.outcomes] == [Failure, Failure]
@@ -189,7 +189,7 @@ def test_training_is_kept_when_inference_fails(monkeypatch):
     def broken(self, batches):
         raise NotImplementedError("no kernel for this")
 
-    monkeypatch.setattr(Learner, "infer_all", broken)
+    monkeypatch.setattr(Trainer, "infer_all", broken)
     watcher = Watcher(FOUND)
     train(TrainingPlan(("mlp",), ("cpu",), batches=(32,), images=200, data="synthetic"), watcher)
     failed, trained = watcher.run.outcomes

@@ -8,15 +8,16 @@ import pytest
 from emulator import run_emulated
 from fakes import Machine, Watcher
 
-from bench import analysis, models, ops  # noqa: F401
-from bench.cases import EFFORTS, again
-from bench.doubts import doubts
-from bench.plans import SweepPlan
-from bench.replay import readings
-from bench.results import WRONG
-from bench.runfile import from_json
-from bench.sweep import measure
-from bench.verdict import OPEN, judge
+from bench.analysis import fits
+from bench.analysis.article_clocks import readings
+from bench.analysis.caveats import caveats
+from bench.analysis.sweep_verdict import OPEN, judge
+from bench.measure.plans import SweepPlan
+from bench.measure.sweep import measure
+from bench.records.budget import EFFORTS
+from bench.records.case import again
+from bench.records.measurement import WRONG
+from bench.storage.reading import from_json
 
 ROOT = Path(__file__).parent.parent
 
@@ -75,7 +76,7 @@ def test_the_crossover_of_a_sweep_is_the_true_one(monkeypatch):
         "mps": noisy(lambda n, now: 150e-6 + 4 * n * n / 160e9, 0.02, 0.01, 4),
     }
     run = swept(Machine(speeds), monkeypatch, (100, 300, 500, 750, 1000, 1500, 2000, 2500, 3000))
-    found = {lane.device: portrait for lane, portrait in analysis.portraits(run).items()}
+    found = {variant.device: sweep_fit for variant, sweep_fit in fits.sweep_fits(run).items()}
     (crossing,) = found["mps"].crossings
     assert crossing.candidate_wins and crossing.size.low <= truth <= crossing.size.high
     assert crossing.size.value == pytest.approx(truth, rel=0.1)
@@ -188,7 +189,7 @@ def test_an_operator_that_falls_back_to_the_cpu_is_flagged(tmp_path, variable):
     assert len(run.measurements) == 2
     for m in run.measurements:
         assert any("operator mv, which the device lacks, ran" in flag for flag in m.flags), m.flags
-    assert any("FALLBACK" in line for line in doubts(run)) and any("lacks, ran" in line for line in doubts(run))
+    assert any("FALLBACK" in line for line in caveats(run)) and any("lacks, ran" in line for line in caveats(run))
 
 
 SLOW = {"overhead_us": 200, "bandwidth_gbs": 0.2, "gflops": 20}  # well above what the CPU needs to compute it

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bench import units
+from bench.text import units
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import pytest
 from fakes import ENVIRONMENT, sweep, trained
 
-from bench import models, ops, stats, training_verdict, verdict  # noqa: F401
-from bench.analysis import Portrait
-from bench.doubts import doubts
-from bench.guards import Roof
-from bench.results import NOISY, Run
+from bench import stats
+from bench.analysis import sweep_verdict, training_verdict
+from bench.analysis.caveats import caveats
+from bench.analysis.fits import SweepFit
+from bench.machine.ceilings import Roof
+from bench.records.measurement import NOISY
+from bench.records.run import Run
 
 
 def points(**speedups):
@@ -32,23 +34,23 @@ def points(**speedups):
                                              "(2.00 to 2.00) as fast at 300. Undecided at m = 200.")],
 )  # fmt: skip
 def test_which_device_from_which_size(speedups, sentence):
-    assert verdict.of_sweep(sweep(points(**speedups))) == [sentence]
+    assert sweep_verdict.of_sweep(sweep(points(**speedups))) == [sentence]
 
 
 def test_nothing_is_said_where_nothing_can_be_compared():
     alone = replace(ENVIRONMENT, devices={"cpu": "x"})
-    assert verdict.of_sweep(sweep({100: {"cpu": 1e-3}}, environment=alone)) == []
+    assert sweep_verdict.of_sweep(sweep({100: {"cpu": 1e-3}}, environment=alone)) == []
 
 
 def test_an_emulated_device_is_called_so():
     emulated = replace(ENVIRONMENT, devices={"cpu": "x", "mps": "Emulated MPS (not real hardware)"})
     run = sweep(points(n100=2), environment=emulated)
-    assert run.emulated and "MPS (emulated)" in verdict.of_sweep(run)[0]
+    assert run.emulated and "MPS (emulated)" in sweep_verdict.of_sweep(run)[0]
 
 
 def test_failed_sizes_are_in_no_sentence():
     run = sweep(points(n100=2), failures=[(200, "mps", "out of memory")])
-    assert "200" not in verdict.of_sweep(run)[0]
+    assert "200" not in sweep_verdict.of_sweep(run)[0]
 
 
 @pytest.mark.parametrize(
@@ -80,9 +82,9 @@ def test_no_sentence_says_faster_beside_seconds_that_say_slower():
 
 def test_doubts_name_noisy_cases_and_there_are_none_without():
     run = sweep(points(n100=2))
-    assert doubts(run) == []
+    assert caveats(run) == []
     noisy = replace(run, outcomes=(replace(run.outcomes[0], status=NOISY), run.outcomes[1]))
-    assert doubts(noisy) == ["1 of 2 cases is noisy: 100 on CPU."]
+    assert caveats(noisy) == ["1 of 2 cases is noisy: 100 on CPU."]
 
 
 def test_while_a_run_grows_each_speed_up_is_computed_once(monkeypatch):
@@ -106,7 +108,7 @@ def test_a_bandwidth_is_put_beside_the_copy_and_a_share_is_never_above_all_of_it
     run = sweep(points(n100=2))
     t0, bandwidth = stats.Estimate(1e-5, 9e-6, 1.1e-5), stats.Estimate(20e9, 19e9, 21e9)
     curve = SimpleNamespace(t0=t0, bandwidth=bandwidth, describes=True)
-    lane = run.lanes[-1]
+    variant = run.variants[-1]
     roofs = [Roof("mps", "MPS: copy measured here", 0.0, roof)] if roof else []
-    (told,) = verdict.of_portraits(run, {lane: Portrait(lane, curve, ())}, roofs)
+    (told,) = sweep_verdict.of_fits(run, {variant: SweepFit(variant, curve, ())}, roofs)
     assert told == f"MPS needs 10.0 µs to start a call; after that it {said}"

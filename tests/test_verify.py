@@ -7,18 +7,20 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bench import models, ops, verify  # noqa: F401
-from bench.cases import Lane
-from bench.compiling import autocast
-from bench.data import draw_from
-from bench.datasets import load
-from bench.devices import Device
-from bench.learner import Learner, initial_weights, order
-from bench.plans import TrainingPlan
-from bench.registry import NETWORKS, OPERATIONS, WIDTHS, stored
-from bench.results import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
-from bench.verify import Judge, Outline, pick, worse
-from bench.verify_networks import check_answers, check_step, check_trained
+from bench.machine.devices import Device
+from bench.measure import verify
+from bench.measure.compiling import autocast
+from bench.measure.plans import TrainingPlan
+from bench.measure.trainer import Trainer, initial_weights, order
+from bench.measure.verify import Judge, Outline, pick, worse
+from bench.measure.verify_networks import check_answers, check_step, check_trained
+from bench.records.case import Variant
+from bench.records.formats import WIDTHS, stored
+from bench.records.measurement import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
+from bench.workloads.datasets import load
+from bench.workloads.inputs import draw_from
+from bench.workloads.networks import NETWORKS
+from bench.workloads.operations import OPERATIONS
 
 QUICK = [name for name in NETWORKS if name != "resnet18"]  # seconds a step, and nothing that the others lack
 SIZES = (16, 100, 257)
@@ -152,17 +154,17 @@ def images():
     return load("synthetic", images=400)
 
 
-def learner(images, network, seed=0, lane=Lane("cpu")):  # noqa: B008
+def trainer(images, network, seed=0, variant=Variant("cpu")):  # noqa: B008
     net = NETWORKS[network]
     plan = TrainingPlan((network,), ("cpu",), images=400, data="synthetic")
-    return Learner(net, Device("cpu"), images, plan, initial_weights(net, seed), lane), order(plan, seed)[:64]
+    return Trainer(net, Device("cpu"), images, plan, initial_weights(net, seed), variant), order(plan, seed)[:64]
 
 
 @pytest.mark.parametrize(
     ("network", "seed"), [(name, seed) for name in NETWORKS for seed in range(1 if name == "resnet18" else 2)]
 )
 def test_a_right_step_is_right_at_the_start_and_later(images, network, seed):
-    student, index = learner(images, network, seed)
+    student, index = trainer(images, network, seed)
     first = check_step(NETWORKS[network], student, index, fresh=True)
     assert first.verdict == RIGHT, first
     for _ in range(5):
@@ -175,7 +177,7 @@ def test_a_right_step_is_right_at_the_start_and_later(images, network, seed):
 
 def test_a_network_trained_until_its_gradients_are_tiny_is_still_right(images):
     """Near its ReLUs' kinks float32 itself is per mille off: that is not the device's fault."""
-    student, index = learner(images, "mlp")
+    student, index = trainer(images, "mlp")
     for _ in range(400):
         student.step(index)
     assert check_step(NETWORKS["mlp"], student, index, fresh=False).verdict == RIGHT
@@ -186,7 +188,7 @@ def test_a_network_trained_until_its_gradients_are_tiny_is_still_right(images):
 @pytest.mark.parametrize("network", QUICK)
 @pytest.mark.parametrize("fresh", [True, False])
 def test_scaled_gradients_are_wrong_though_the_loss_is_right(images, network, fresh):
-    student, index = learner(images, network)
+    student, index = trainer(images, network)
     next(student.net.parameters()).register_hook(lambda grad: grad * 1.01)
     found = check_step(NETWORKS[network], student, index, fresh)
     assert found.verdict == WRONG and "gradient" in found.text
@@ -196,7 +198,7 @@ def test_scaled_gradients_are_wrong_though_the_loss_is_right(images, network, fr
 @pytest.mark.parametrize("fresh", [True, False])
 def test_frozen_weights_are_wrong(images, network, fresh):
     """The optimiser does nothing to one tensor, as it did to weights that were not contiguous."""
-    student, index = learner(images, network)
+    student, index = trainer(images, network)
     student._optimizer.param_groups[0]["params"].pop(0)
     found = check_step(NETWORKS[network], student, index, fresh)
     assert found.verdict == WRONG and "weights did not move" in found.text
@@ -210,7 +212,7 @@ def test_tf32_in_convolutions_is_named_where_pytorch_uses_it_and_wrong_elsewhere
         return grad + 0.02 * grad.norm() * noise / noise.norm()
 
     for name, verdict in (("cuda", REDUCED), ("cpu", WRONG)):
-        student, index = learner(images, "convnet")
+        student, index = trainer(images, "convnet")
         next(student.net.parameters()).register_hook(scatter)
         monkeypatch.setattr(student.device, "name", name)
         assert check_step(NETWORKS["convnet"], student, index, fresh=True).verdict == verdict
@@ -218,7 +220,7 @@ def test_tf32_in_convolutions_is_named_where_pytorch_uses_it_and_wrong_elsewhere
 
 def test_what_is_wrong_only_with_tf32_is_reduced_and_what_is_wrong_without_it_too_is_wrong(images, monkeypatch):
     for only_with_tf32, verdict in ((True, REDUCED), (False, WRONG)):
-        student, index = learner(images, "convnet")
+        student, index = trainer(images, "convnet")
 
         def spoil(grad, only=only_with_tf32):
             noise = torch.randn(grad.shape, generator=torch.Generator().manual_seed(1))
@@ -238,7 +240,7 @@ def test_what_is_wrong_only_with_tf32_is_reduced_and_what_is_wrong_without_it_to
 
 def test_one_image_at_a_kink_is_no_wrong_device(images, monkeypatch):
     """Two of three batches decide: a wrong factor shows in each, a kink in one."""
-    student, _ = learner(images, "mlp")
+    student, _ = trainer(images, "mlp")
     batches = order(TrainingPlan(("mlp",), ("cpu",), images=400, data="synthetic"), 0).split(128)[:3]
     factors = iter([1.01, 1.0, 1.0])
     hook = next(student.net.parameters()).register_hook(lambda grad: grad * next(factors))
@@ -250,7 +252,7 @@ def test_one_image_at_a_kink_is_no_wrong_device(images, monkeypatch):
 
 @pytest.mark.parametrize("network", QUICK)
 def test_a_wrong_loss_is_wrong(images, network, monkeypatch):
-    student, index = learner(images, network)
+    student, index = trainer(images, network)
     step = student.step
     monkeypatch.setattr(student, "step", lambda index: step(index) * 1.01)
     assert "loss" in check_step(NETWORKS[network], student, index, fresh=True).text
@@ -259,7 +261,7 @@ def test_a_wrong_loss_is_wrong(images, network, monkeypatch):
 @pytest.mark.parametrize("network", QUICK)
 @pytest.mark.parametrize("spoil", [lambda out: out * 1.01, lambda out: out * math.nan])
 def test_wrong_answers_of_inference_are_wrong(images, network, spoil, monkeypatch):
-    student, index = learner(images, network)
+    student, index = trainer(images, network)
     student.net.eval()
     infer = student.infer
     monkeypatch.setattr(student, "infer", lambda index: spoil(infer(index)))

@@ -1,45 +1,49 @@
-"""The ways in which a device computes: each is a lane of its own, does what it says, and is verified."""
+"""The ways in which a device computes: each is a variant of its own, does what it says, and is verified."""
 
 import pytest
 import torch
 from fakes import Watcher
 
-from bench import models, ops  # noqa: F401
-from bench.cases import EFFORTS, Case, Lane, PlanError
-from bench.compiling import autocast, compiled, surely_compiled
-from bench.datasets import load
-from bench.devices import Device, find_devices
-from bench.learner import Learner, initial_weights, order
-from bench.memory import TENSORS, peak_memory
-from bench.plans import SweepPlan, TrainingPlan
-from bench.registry import CHANNELS_LAST, FORMATS, NETWORKS
-from bench.results import RIGHT, Failure, Memory
-from bench.sweep import measure
-from bench.training import train
+from bench.machine.devices import Device
+from bench.machine.memory import TENSORS, peak_memory
+from bench.measure.compiling import autocast, compiled, surely_compiled
+from bench.measure.discovery import find_devices
+from bench.measure.plans import SweepPlan, TrainingPlan
+from bench.measure.sweep import measure
+from bench.measure.trainer import Trainer, initial_weights, order
+from bench.measure.training import train
+from bench.records.budget import EFFORTS
+from bench.records.case import Case, Variant
+from bench.records.formats import CHANNELS_LAST, FORMATS
+from bench.records.measurement import RIGHT, Failure, Memory
+from bench.records.refusal import PlanError
+from bench.text.names import short_name
+from bench.workloads.datasets import load
+from bench.workloads.networks import NETWORKS
 
 FOUND = {device.name: device for device in find_devices() if device.usable}
 QUICK = EFFORTS["quick"]
 
 
-def learner(lane, network="mlp", images=64):
+def trainer(variant, network="mlp", images=64):
     plan = TrainingPlan((network,), ("cpu",), batches=(32,), images=images, data="synthetic")
     net = NETWORKS[network]
-    return Learner(net, Device("cpu"), load("synthetic", images=images), plan, initial_weights(net, 0), lane), plan
+    return Trainer(net, Device("cpu"), load("synthetic", images=images), plan, initial_weights(net, 0), variant), plan
 
 
 def test_every_combination_is_a_lane_and_threads_are_the_cpus_alone():
     plan = SweepPlan("conv2d", (64,), ("cpu", "mps"), dtypes=("float32", "autocast-bfloat16"), threads=(1, 2),
                      layouts=("contiguous", "channels_last"), compiled=(False, True))  # fmt: skip
-    assert len(plan.lanes) == len(set(plan.lanes)) == 2 * 2 * 2 * (2 + 1)
-    assert Lane("cpu", "autocast-bfloat16", 2, "channels_last", True).settings == [
+    assert len(plan.variants) == len(set(plan.variants)) == 2 * 2 * 2 * (2 + 1)
+    assert Variant("cpu", "autocast-bfloat16", 2, "channels_last", True).settings == [
         "autocast bfloat16", "2 threads", "channels last", "compiled"]  # fmt: skip
 
 
 def test_what_has_no_images_has_no_layout_to_choose():
     layouts = ("contiguous", "channels_last")
-    assert len(SweepPlan("matmul", (64,), ("cpu",), layouts=layouts).lanes) == 1
+    assert len(SweepPlan("matmul", (64,), ("cpu",), layouts=layouts).variants) == 1
     plan = TrainingPlan(("mlp", "convnet"), ("cpu",), layouts=layouts)
-    assert [len(plan.lanes_for(name, 128)) for name in plan.networks] == [1, 2]
+    assert [len(plan.variants_for(name, 128)) for name in plan.networks] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -82,25 +86,25 @@ def test_training_measures_every_way_every_batch_size_and_single_images(few_test
     assert len(singles) == 4
     assert all(m.cost.items == 1 and len(m.samples_s) >= 6 for m in singles)
     assert all(m.memory.used_bytes > 4e5 for m in run.measurements)
-    assert run.what(singles[0].case) == "Inference with ConvNet, one image"
-    assert run.what(Case("convnet/train", 64, "cpu")) == "Training ConvNet, batch 64"
+    assert short_name(run, singles[0].case) == "Inference with ConvNet, one image"
+    assert short_name(run, Case("convnet/train", 64, "cpu")) == "Training ConvNet, batch 64"
 
 
 def test_a_learner_computes_in_its_format_and_layout():
-    student, plan = learner(Lane("cpu", "bfloat16"))
+    student, plan = trainer(Variant("cpu", "bfloat16"))
     assert {p.dtype for p in student.net.parameters()} == {torch.bfloat16}
     assert student.step(order(plan, 0)[:32]).dtype == torch.float32, "a loss in eight bits would tell nothing"
-    student, plan = learner(Lane("cpu", layout=CHANNELS_LAST), "convnet")
+    student, plan = trainer(Variant("cpu", layout=CHANNELS_LAST), "convnet")
     weight = student.net[2].weight
     assert weight.is_contiguous(memory_format=torch.channels_last)
     assert not weight.is_contiguous()
-    student, _ = learner(Lane("cpu", "autocast-float16"))
+    student, _ = trainer(Variant("cpu", "autocast-float16"))
     assert {p.dtype for p in student.net.parameters()} == {torch.float32}
 
 
 def test_float16_with_autocast_scales_its_loss_and_gradients_come_out_right():
-    student, plan = learner(Lane("cpu", "autocast-float16"))
-    usual, _ = learner(Lane("cpu"))
+    student, plan = trainer(Variant("cpu", "autocast-float16"))
+    usual, _ = trainer(Variant("cpu"))
     index = order(plan, 0)[:32]
     assert student._scaler.is_enabled()
     assert not usual._scaler.is_enabled()
@@ -157,7 +161,7 @@ def test_memory_counts_what_is_there_what_comes_and_what_goes():
 
 
 def test_training_holds_weights_gradients_and_both_moments_at_least():
-    student, plan = learner(Lane("cpu"))
+    student, plan = trainer(Variant("cpu"))
     index = order(plan, 0)[:32]
     student.step(index)
     held = peak_memory(Device("cpu"), lambda: student.step(index)).used_bytes
@@ -167,5 +171,5 @@ def test_training_holds_weights_gradients_and_both_moments_at_least():
 
 def test_every_format_is_stored_as_it_says():
     for name in FORMATS:
-        student, _ = learner(Lane("cpu", name))
+        student, _ = trainer(Variant("cpu", name))
         assert next(student.net.parameters()).dtype == getattr(torch, name)

@@ -9,41 +9,42 @@ from fakes import ENVIRONMENT, sweep, trained
 from test_history import POINTS, at
 from texts import noted, texts
 
-from bench import doctor, units, words
-from bench.apple import Mac
-from bench.conclusions import conclusions
-from bench.datasets import FILES, DataError, load
-from bench.devices import DeviceInfo
-from bench.export import to_csv, to_json
-from bench.recorded import TITLES, load_recorded
-from bench.recorder import summary
-from bench.results import Run
-from bench.stats import Estimate
-from bench.store import open_store
-from bench.ui.report import report
+from bench.analysis.verdicts import verdicts
+from bench.machine.apple import Mac
+from bench.measure import doctor
+from bench.records.device import DeviceInfo
+from bench.records.run import Run
+from bench.stats.estimate import Estimate
+from bench.storage.recorded import TITLES, load_recorded
+from bench.storage.recorder import summary
+from bench.storage.store import open_store
+from bench.storage.writing import to_csv, to_json
+from bench.text import language, units
+from bench.ui.parts.report import report
+from bench.workloads.datasets import FILES, DataError, load
 
 ENGLISH_WORDS = re.compile(r"\b(the|of|and|with|is|are|was|by|to|from|not|this|which|each|size|time|speed-up)\b")
 KEPT = ("Diterbitkan, tidak diukur",)  # begins what quotes its source
-OTHERS = [name for name in words.LANGUAGES if name != words.ENGLISH]
+OTHERS = [name for name in language.LANGUAGES if name != language.ENGLISH]
 
 
 @pytest.fixture
 def indonesian():
-    words.listen(lambda: "id")
+    language.listen(lambda: "id")
     yield
-    words.listen(lambda: words.ENGLISH)
+    language.listen(lambda: language.ENGLISH)
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_text_is_translated_and_none_is_left_over(language):
-    catalog = words.catalog(language)
+    catalog = language.catalog(language)
     assert sorted(text for text in texts() if not catalog.get(text)) == []
     assert sorted(set(catalog) - texts()) == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_translations_fill_in_the_same_names_and_keep_blanks_at_the_ends(language):
-    for text, told in words.catalog(language).items():
+    for text, told in language.catalog(language).items():
         assert names(text) == names(told), text
         assert (text[:1].isspace(), text[-1:].isspace()) == (told[:1].isspace(), told[-1:].isspace()), text
         assert text.count("**") == told.count("**") and text.count("`") == told.count("`"), text
@@ -51,7 +52,7 @@ def test_translations_fill_in_the_same_names_and_keep_blanks_at_the_ends(languag
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_entry_is_doubtful(language):
-    with (words.FOLDER / f"{language}.po").open("rb") as file:
+    with (language.FOLDER / f"{language}.po").open("rb") as file:
         assert not [message.id for message in read_po(file) if message.id and message.fuzzy]
 
 
@@ -59,31 +60,31 @@ def test_no_entry_is_doubtful(language):
 def test_whatever_a_run_keeps_is_retold(language):
     """Found again by its letters, whatever stands in its places."""
     places = {name: f"<{name}>" for text in noted() for name, _ in names(text)}
-    with words.speaking(language):
+    with language.speaking(language):
         for text in noted():
-            assert words.retold(text.format(**places)) == words.catalog(language)[text].format(**places), text
+            assert language.retold(text.format(**places)) == language.catalog(language)[text].format(**places), text
 
 
 def test_sentences_and_numbers_within_what_is_kept_are_retold_too(indonesian):
     kept = "Not tried. It stopped working (out of memory): start the program again to use it."
-    assert words.retold(kept).startswith("Tidak dicoba. Perangkat ini berhenti bekerja (out of memory): jalankan")
+    assert language.retold(kept).startswith("Tidak dicoba. Perangkat ini berhenti bekerja (out of memory): jalankan")
     two = (
         "Its result differs from the reference by 2.5 %. "
         "After 12 rounds the interval is ±3.1% of the median, wanted ±2%."
     )
-    assert words.retold(two) == (
+    assert language.retold(two) == (
         "Nilai hasil berbeda 2,5 % dari acuan. Setelah 12 putaran intervalnya ±3,1% dari median, yang diinginkan ±2%."
     )
-    assert words.retold("No Intel GPU that this PyTorch (2.14.1+cu130) can use.").endswith("(2.14.1+cu130).")
-    assert words.retold("CUDA error: out of memory") == "CUDA error: out of memory"
+    assert language.retold("No Intel GPU that this PyTorch (2.14.1+cu130) can use.").endswith("(2.14.1+cu130).")
+    assert language.retold("CUDA error: out of memory") == "CUDA error: out of memory"
 
 
 @pytest.mark.parametrize("text", ["A. ", "Not tried. ", "After 3 rounds ", "x" * 20])
 def test_a_text_that_never_ends_is_shown_as_it_is(indonesian, text):
     """A run file may hold one; to look for sentences in sentences has gone deeper than Python can."""
-    assert words.retold(text * 1000) == text * 1000
-    longest = (text * 1000)[: words.LONGEST]
-    assert isinstance(words.retold(longest), str)
+    assert language.retold(text * 1000) == text * 1000
+    longest = (text * 1000)[: language.LONGEST]
+    assert isinstance(language.retold(longest), str)
 
 
 def names(text):
@@ -98,20 +99,20 @@ def test_numbers_and_units_follow_the_language(indonesian):
 
 
 def test_a_command_speaks_english():
-    assert units.si(1.234e-3, "s") == "1.23 ms" and words.say("Stop") == "Stop"
+    assert units.si(1.234e-3, "s") == "1.23 ms" and language.translate("Stop") == "Stop"
 
 
 def test_files_of_numbers_are_the_same_in_any_language_and_a_report_speaks_the_readers(indonesian):
     run = sweep(POINTS)
     here = to_csv(run), to_json(run)
     assert "Setiap kasus" in report(run)
-    with words.speaking(words.ENGLISH):
+    with language.speaking(language.ENGLISH):
         assert here == (to_csv(run), to_json(run))
         assert "Every case" in report(run)
 
 
 def test_a_text_without_translation_stays_as_it_is(indonesian):
-    assert words.say("nothing like {this}", this=1) == "nothing like 1"
+    assert language.translate("nothing like {this}", this=1) == "nothing like 1"
 
 
 def said(app):
@@ -138,7 +139,7 @@ def test_a_page_in_indonesian_says_nothing_in_english(indonesian, home, path):
 
 @pytest.mark.parametrize("title", TITLES.values())
 def test_a_run_in_indonesian_says_nothing_in_english(indonesian, home, title):
-    app = at("recorded", {"recorded": words.say(title)})
+    app = at("recorded", {"recorded": language.translate(title)})
     assert app.selectbox(key="recorded").value in TITLES and TITLES[app.selectbox(key="recorded").value] == title
     assert not english(app)
 
@@ -170,9 +171,9 @@ VERDICTS = [
 def test_the_verdict_that_history_keeps_is_retold_as_it_would_be_said(run):
     kept = summary(run)
     assert kept
-    with words.speaking("id"):
+    with language.speaking("id"):
         assert summary(run) == kept, "whoever looks, what is kept is English"
-        assert words.retold(kept) == conclusions(run)[0]
+        assert language.retold(kept) == verdicts(run)[0]
 
 
 def test_what_the_doctor_finds_on_a_mac_is_retold(indonesian, monkeypatch):
@@ -181,14 +182,14 @@ def test_what_the_doctor_finds_on_a_mac_is_retold(indonesian, monkeypatch):
     monkeypatch.setattr(doctor, "this_mac", lambda: Mac("MacBookPro18,3", 8, 2, 16))
     monkeypatch.setattr(doctor, "power_state", lambda: ("battery", "on"))
     found = doctor._machine()
-    assert words.retold(found.name) == "mesin" and words.retold(found.text).startswith(
+    assert language.retold(found.name) == "mesin" and language.retold(found.text).startswith(
         "MacBookPro18,3 · 8 inti performa dan 2 inti efisiensi · 16 inti GPU · "
     )
-    assert words.retold(found.text).endswith("daya: baterai · mode hemat daya: menyala")
+    assert language.retold(found.text).endswith("daya: baterai · mode hemat daya: menyala")
     info = DeviceInfo("mps", "MPS", "Apple M1", usable=True, dtypes=("float32",), gaps=(("float64", "No doubles."),))
     device = doctor._device(info)
-    assert words.retold(device.text) == "Apple M1 · float32 · tidak float64 (No doubles)"
-    assert words.retold("result: long sums") == "hasil: jumlah panjang"
+    assert language.retold(device.text) == "Apple M1 · float32 · tidak float64 (No doubles)"
+    assert language.retold("result: long sums") == "hasil: jumlah panjang"
 
 
 def test_what_is_wrong_with_images_is_told_in_the_readers_language(indonesian, tmp_path):
@@ -198,7 +199,7 @@ def test_what_is_wrong_with_images_is_told_in_the_readers_language(indonesian, t
     with pytest.raises(DataError) as raised:
         load(str(tmp_path))
     path = tmp_path / "train-images-idx3-ubyte"
-    assert words.retold(str(raised.value)) == (
+    assert language.retold(str(raised.value)) == (
         f"{path} tidak dapat dipakai, kepalanya kosong, bukan kepala berkas IDX berisi gambar 28×28: "
         "ganti dengan salinan yang utuh, atau pilih “sintetis”."
     )

@@ -6,11 +6,14 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from bench import models, ops  # noqa: F401
-from bench.data import draw_from
-from bench.devices import Device, find_devices
-from bench.registry import ARTICLE_SIZES, FORMATS, NETWORKS, OPERATIONS, WIDTHS, operation
-from bench.verify import Judge
+from bench.machine.devices import Device
+from bench.measure.discovery import find_devices
+from bench.measure.verify import Judge
+from bench.records.formats import FORMATS, WIDTHS
+from bench.workloads.article import ARTICLE_SIZES
+from bench.workloads.inputs import draw_from
+from bench.workloads.networks import NETWORKS
+from bench.workloads.operations import OPERATIONS, operation
 
 every_operation = pytest.mark.parametrize("op", OPERATIONS.values(), ids=OPERATIONS)
 every_network = pytest.mark.parametrize("net", NETWORKS.values(), ids=NETWORKS)

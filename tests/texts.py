@@ -6,9 +6,13 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import compare, models, ops, presets, recorded, registry  # noqa: F401
-from bench.cases import EFFORTS
-from bench.ui import controls, details, explore, report, sweep_view, tables
+from bench.analysis import comparison
+from bench.records import formats
+from bench.records.budget import EFFORTS
+from bench.storage import recorded
+from bench.ui.charts import details
+from bench.ui.parts import controls, explore, presets, report, sweep_view, tables
+from bench.workloads import operations
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKS = ("say", "phrase", "noted", "DataError")
@@ -42,16 +46,16 @@ def _marked(marks: tuple[str, ...] = MARKS) -> Iterator[str]:
 
 
 def _named() -> Iterator[str]:
-    for operation in registry.OPERATIONS.values():
+    for operation in operations.OPERATIONS.values():
         yield from (operation.title, operation.formula)
     for table in (tables.SWEEP, tables.RECAP, tables.REPLAY):
         for head, (_, meaning) in table.items():
             yield from (head, meaning)
     yield from (preset.question for preset in presets.PRESETS)
-    yield from (*explore.AXES, *explore.QUANTITIES, *EFFORTS, *registry.OFF_ON, *recorded.TITLES.values())
+    yield from (*explore.AXES, *explore.QUANTITIES, *EFFORTS, *formats.OFF_ON, *recorded.TITLES.values())
     yield from (name for name, _, _ in details.CLOCKS)
     yield from (head for head, _ in report.COLUMNS.values())
-    yield from (*compare.COLUMNS, compare.FASTER, compare.SLOWER, compare.EQUAL, compare.UNDECIDED)
+    yield from (*comparison.COLUMNS, comparison.FASTER, comparison.SLOWER, comparison.EQUAL, comparison.UNDECIDED)
     yield from (
         *controls.DATA.values(),
         *HEADS,

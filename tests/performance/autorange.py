@@ -20,14 +20,16 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import torch
 from torch.utils.benchmark import Timer
 
-from bench import ops, stats, timing  # noqa: F401
-from bench.cases import EFFORTS
-from bench.devices import Device, find_devices
-from bench.gate import Gate
-from bench.plans import SweepPlan
-from bench.registry import ARTICLE_SIZES
-from bench.runner import Control
-from bench.sweep import measure
+from bench import stats
+from bench.machine.devices import Device
+from bench.measure import clock
+from bench.measure.discovery import find_devices
+from bench.measure.gate import Gate
+from bench.measure.job import Control
+from bench.measure.plans import SweepPlan
+from bench.measure.sweep import measure
+from bench.records.budget import EFFORTS
+from bench.workloads.article import ARTICLE_SIZES
 
 TARGET = EFFORTS["standard"].target
 
@@ -36,9 +38,9 @@ def ours(size: int, device: str, infos: dict) -> tuple[float, float]:
     """Seconds taken, and the relative half-width reached."""
     runs = []
     control = Control(infos, Gate(), lambda **changes: runs.append(changes["run"]) if "run" in changes else None)
-    began = timing.clock()
+    began = clock.now()
     measure(SweepPlan("matvec", (size,), (device,)), control)
-    return timing.clock() - began, runs[-1].measurements[0].median_s.relative_half_width
+    return clock.now() - began, runs[-1].measurements[0].median_s.relative_half_width
 
 
 def theirs(size: int, device: str) -> tuple[float, float]:
@@ -46,9 +48,9 @@ def theirs(size: int, device: str) -> tuple[float, float]:
     timer = Timer("b @ a", globals={"a": a, "b": b}, num_threads=torch.get_num_threads())
     at_least = 0.05
     while True:
-        began = timing.clock()
+        began = clock.now()
         times = timer.adaptive_autorange(threshold=10.0, min_run_time=at_least).times
-        took = timing.clock() - began
+        took = clock.now() - began
         width = stats.median(times).relative_half_width if len(times) >= 6 else float("inf")
         if width <= TARGET or took > 10:
             return took, width

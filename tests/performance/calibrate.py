@@ -24,16 +24,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 import torch
 
-from bench import ops  # noqa: F401
-from bench.cases import EFFORTS
-from bench.data import draw_from
-from bench.devices import Device, find_devices
-from bench.gate import Gate
-from bench.plans import SweepPlan
-from bench.registry import ARTICLE_SIZES, OPERATIONS
-from bench.runner import Control
-from bench.sweep import measure
-from bench.units import si
+from bench.machine.devices import Device
+from bench.measure.discovery import find_devices
+from bench.measure.gate import Gate
+from bench.measure.job import Control
+from bench.measure.plans import SweepPlan
+from bench.measure.sweep import measure
+from bench.records.budget import EFFORTS
+from bench.text.units import si
+from bench.workloads.article import ARTICLE_SIZES
+from bench.workloads.inputs import draw_from
+from bench.workloads.operations import OPERATIONS
 
 SIZES = (*ARTICLE_SIZES, 4096, 8192, 16384)
 

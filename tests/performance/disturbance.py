@@ -32,11 +32,11 @@ import browser
 from pages import APP, ROOT, Dashboard, serve
 from playwright.sync_api import sync_playwright
 
-from bench.cases import EFFORTS
-from bench.plans import spaced_sizes
-from bench.results import Run
-from bench.runfile import from_json
-from bench.units import si
+from bench.measure.sizes import spaced_sizes
+from bench.records.budget import EFFORTS
+from bench.records.run import Run
+from bench.storage.reading import from_json
+from bench.text.units import si
 
 FIRST, LAST, HOW_MANY = 16, 3072, 9  # ends that the page's slider has
 TOLERANCE = 1.02

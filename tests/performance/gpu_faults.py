@@ -17,12 +17,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
 
-from bench import ops  # noqa: F401
-from bench.cases import EFFORTS
-from bench.plans import SweepPlan
-from bench.registry import Cost, operation
-from bench.runner import Runner, Snapshot
-from bench.sweep import measure
+from bench.measure.job import Snapshot
+from bench.measure.plans import SweepPlan
+from bench.measure.runner import Runner
+from bench.measure.sweep import measure
+from bench.records.budget import EFFORTS
+from bench.records.cost import Cost
+from bench.workloads.operations import operation
 
 BROKEN_FROM = 200
 

@@ -30,9 +30,9 @@ from fakes import sweep
 from pages import APP, Dashboard, Server, serve
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from bench.cases import Case
-from bench.store import open_store
-from bench.ui import charts
+from bench.records.case import Case
+from bench.storage.store import open_store
+from bench.ui.charts import sweep_charts
 
 EMPTY = 'import streamlit as st\nst.set_page_config(layout="wide")\nst.title("Nothing")\n'
 POINTS = {2**k: {"cpu": 1e-6 * 2**k, "mps": 1e-4 + 1e-7 * 2**k} for k in range(4, 13)}
@@ -102,8 +102,8 @@ def drawing(tries: int) -> float:
     samples = tuple(1e-4 + 1e-8 * (n % 97) for n in range(SAMPLES))
 
     def draw() -> None:
-        charts.time_against_size(run, "m", list(POINTS), True, (current, samples)).to_json()
-        charts.sample_strip(samples, current.device).to_json()
+        sweep_charts.time_against_size(run, "m", list(POINTS), True, (current, samples)).to_json()
+        sweep_charts.sample_strip(samples, current.device).to_json()
 
     return _timed(draw, tries)
 

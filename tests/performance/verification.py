@@ -17,15 +17,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
 
-from bench import ops, timing, verify  # noqa: F401
-from bench.cases import EFFORTS
-from bench.devices import DeviceInfo, find_devices
-from bench.gate import Gate
-from bench.plans import SweepPlan
-from bench.registry import ARTICLE_SIZES
-from bench.results import Run
-from bench.runner import Control
-from bench.sweep import measure
+from bench.measure import clock, verify
+from bench.measure.discovery import find_devices
+from bench.measure.gate import Gate
+from bench.measure.job import Control
+from bench.measure.plans import SweepPlan
+from bench.measure.sweep import measure
+from bench.records.budget import EFFORTS
+from bench.records.device import DeviceInfo
+from bench.records.run import Run
+from bench.workloads.article import ARTICLE_SIZES
 
 GOAL = 0.1
 
@@ -55,9 +56,9 @@ def main() -> int:
     check = verify.Judge.check
 
     def timed(self, step, outline):
-        start = timing.clock()
+        start = clock.now()
         verdict = check(self, step, outline)
-        Spent.seconds += timing.clock() - start
+        Spent.seconds += clock.now() - start
         return verdict
 
     verify.Judge.check = timed
@@ -65,9 +66,9 @@ def main() -> int:
     measured("matvec", (64,), device, found)  # libraries are loaded at the first use
     for operation, sizes in (("matvec", (*ARTICLE_SIZES, 8192)), ("matmul", (100, 500, 1000, 2000))):
         for size in sizes:
-            Spent.seconds, start = 0.0, timing.clock()
+            Spent.seconds, start = 0.0, clock.now()
             run = measured(operation, (size,), device, found)
-            share = Spent.seconds / (timing.clock() - start)
+            share = Spent.seconds / (clock.now() - start)
             worst = max(worst, share)
             print(f"{operation} {size}: {1e3 * Spent.seconds:.1f} ms in checks, {share:.1%}; {run.outcomes[0].status}")
     print(f"At most {worst:.1%} (goal: below {GOAL:.0%})")

@@ -7,21 +7,21 @@ from collections.abc import Iterable
 import pandas as pd
 import streamlit as st
 
-from bench.cases import Case
-from bench.compare import COLUMNS, Comparison, compare, rows, sentence
-from bench.results import Run
-from bench.store import Head, Store, StoreError
-from bench.ui import comparison_charts
-from bench.ui.downloads import chart_config
-from bench.ui.plain import plain
-from bench.ui.session import kept
-from bench.units import listed
-from bench.words import phrase, say
+from bench.analysis.comparison import COLUMNS, Comparison, compare, rows, sentence
+from bench.records.case import Case
+from bench.records.run import Run
+from bench.storage.store import Head, Store, StoreError
+from bench.text.language import translatable, translate
+from bench.text.units import listed
+from bench.ui.charts import comparison
+from bench.ui.parts.downloads import chart_config
+from bench.ui.parts.plain import plain
+from bench.ui.parts.session import kept
 
 MOST = 8  # runs at once
 CHOICES = 200  # the newest; older ones are found on the History page
-LABELS = (phrase("The first run"), phrase("Compared with"), phrase("And with"))
-EXPLAINED = phrase(
+LABELS = (translatable("The first run"), translatable("Compared with"), translatable("And with"))
+EXPLAINED = translatable(
     "**faster**, **slower**: the 95 % interval of the ratio excludes 1. **same**: it lies within 5 % of 1. "
     "**undecided**: neither. The interval knows how a run's rounds scatter, not how whole runs do: measure twice on "
     "the same machine to see that. Runs are never merged, and no best of several is taken."
@@ -31,15 +31,17 @@ EXPLAINED = phrase(
 def show() -> None:
     store = kept().store
     if store is None:
-        st.info(say("Runs can't be kept on this machine now, so there is nothing to compare."), icon=":material/save:")
+        st.info(
+            translate("Runs can't be kept on this machine now, so there is nothing to compare."), icon=":material/save:"
+        )
         return
     heads = {head.id: head for head in store.heads(limit=CHOICES)}
     if len(heads) < 2:
-        st.info(say("Two runs are needed. Measure something twice, or add a file on the **History** page."))
+        st.info(translate("Two runs are needed. Measure something twice, or add a file on the **History** page."))
         return
     chosen = _choose(heads)
     if len(chosen) < 2:
-        st.info(say("Choose at least two runs; the first is what the others are compared with."))
+        st.info(translate("Choose at least two runs; the first is what the others are compared with."))
         return
     runs = _load(store, chosen)
     if len(runs) < 2:
@@ -48,7 +50,7 @@ def show() -> None:
     names = {run_id: _name(heads[run_id]) for run_id in runs}
     for run_id, other in others:
         _comparison(compare(first, other), names[first_id], names[run_id], run_id, (first, other))
-    st.caption(say(EXPLAINED))
+    st.caption(translate(EXPLAINED))
 
 
 def _choose(heads: dict[str, Head]) -> list[str]:
@@ -65,17 +67,19 @@ def _choose(heads: dict[str, Head]) -> list[str]:
         left = [run_id for run_id in heads if run_id not in chosen]
         usual = likely[number] if number < len(likely) else None
         run_id = columns[number % 2].selectbox(
-            say(LABELS[min(number, len(LABELS) - 1)]),
+            translate(LABELS[min(number, len(LABELS) - 1)]),
             left,
             index=left.index(usual) if usual in left else None,
             key=_key(number),
             format_func=lambda run_id: _name(heads[run_id]),
-            placeholder=say("Choose a run"),
-            help=say("The newest {most} are here. Runs of other machines come in through files, on the History page.",
-                     most=CHOICES),
+            placeholder=translate("Choose a run"),
+            help=translate(
+                "The newest {most} are here. Runs of other machines come in through files, on the History page.",
+                most=CHOICES,
+            ),
             persist_state="session",
             bind="query-params",
-        )  # fmt: skip
+        )
         if run_id:
             chosen.append(run_id)
         elif number:
@@ -117,31 +121,33 @@ def _comparison(found: Comparison, first: str, second: str, key: str, runs: tupl
     def named(case: Case) -> str:
         return runs[case in found.only_second].in_full(case)
 
-    text = plain(sentence(found, say("the first run"), say("this run")))
+    text = plain(sentence(found, translate("the first run"), translate("this run")))
     st.subheader(text[:1].upper() + text[1:], anchor=False)
-    st.caption(say("This run: {second}. The first: {first}.", second=plain(second), first=plain(first)))
+    st.caption(translate("This run: {second}. The first: {first}.", second=plain(second), first=plain(first)))
     if any(run.emulated for run in runs):
-        st.warning(say("An **emulated** device is among them: its times are settings, not measurements."))
+        st.warning(translate("An **emulated** device is among them: its times are settings, not measurements."))
     if found.differences:
-        st.markdown(say("**What else differs between the two:**"))
+        st.markdown(translate("**What else differs between the two:**"))
         table = pd.DataFrame(found.differences, columns=["what", "first run", "this run"])
         st.dataframe(
-            table.rename(columns=say),
+            table.rename(columns=translate),
             hide_index=True,
             key=f"differences {key}",
-            alt=say("What differs between the environments."),
+            alt=translate("What differs between the environments."),
         )
     if found.pairs:
-        figure = comparison_charts.ratios(found, runs[1])
-        alt = say("How many times as fast as the first run, for each case, with 95 % intervals; 1 is as fast.")
+        figure = comparison.ratios(found, runs[1])
+        alt = translate("How many times as fast as the first run, for each case, with 95 % intervals; 1 is as fast.")
         st.plotly_chart(figure, key=f"chart ratios {key}", config=chart_config("comparison"), alt=alt)
         table = pd.DataFrame(rows(found, named), columns=["case", "first run", "this run", *COLUMNS])
         st.dataframe(
-            table.rename(columns=say),
+            table.rename(columns=translate),
             hide_index=True,
             key=f"pairs {key}",
-            alt=say("Every common case of the two runs."),
+            alt=translate("Every common case of the two runs."),
         )
-    for cases, where in ((found.only_first, say("the first run")), (found.only_second, say("this run"))):
+    for cases, where in ((found.only_first, translate("the first run")), (found.only_second, translate("this run"))):
         if cases:
-            st.caption(say("Only in {where}: {cases}.", where=where, cases=plain(listed([*map(named, cases)], 5))))
+            st.caption(
+                translate("Only in {where}: {cases}.", where=where, cases=plain(listed([*map(named, cases)], 5)))
+            )

@@ -5,52 +5,59 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from bench.recorder import summary
-from bench.runfile import read_files
-from bench.store import Head, Store, StoreError
+from bench.storage.reading import read_files
+from bench.storage.recorder import summary
+from bench.storage.store import Head, Store, StoreError
+from bench.text.language import retold, translatable, translate
+from bench.text.units import count
 from bench.ui.pages import compare
-from bench.ui.plain import plain
-from bench.ui.session import kept
-from bench.ui.views import show_run
-from bench.units import count
-from bench.words import phrase, retold, say
+from bench.ui.parts.plain import plain
+from bench.ui.parts.session import kept
+from bench.ui.parts.views import show_run
 
 SHOWN = 500  # rows at once; searching finds the others
 OPEN, UNDO = "open", "history undo"  # a run in the address; ids of the runs deleted last
 NAMES = {
-    "sweep": phrase("Sweep"),
-    "aa": phrase("Against itself"),
-    "training": phrase("Training"),
-    "replay": phrase("The article"),
+    "sweep": translatable("Sweep"),
+    "aa": translatable("Against itself"),
+    "training": translatable("Training"),
+    "replay": translatable("The article"),
 }
 STATES = {
-    "running": phrase("running"),
+    "running": translatable("running"),
     "done": "",
-    "stopped": phrase("stopped"),
-    "broken": phrase("broke off"),
-    "crashed": phrase("crashed"),
+    "stopped": translatable("stopped"),
+    "broken": translatable("broke off"),
+    "crashed": translatable("crashed"),
 }
 
 
 def show() -> None:
     store = kept().store
     if store is None:
-        st.info(say("Runs can't be kept on this machine now, so there is no history."), icon=":material/save:")
+        st.info(translate("Runs can't be kept on this machine now, so there is no history."), icon=":material/save:")
         return
     st.markdown(
-        say("Every run is kept on this machine as it goes on. Select one to open it, two or more to compare them.")
+        translate(
+            "Every run is kept on this machine as it goes on. Select one to open it, two or more to compare them."
+        )
     )
     _files(store)
     search = st.text_input(
-        say("Search"), key="search", placeholder="matmul M1 2026-11", icon=":material/search:", bind="query-params",
-        help=say("Runs that have every one of these words in their name, note, date, chip, devices, operation or "
-                 "verdict."),
-    )  # fmt: skip
+        translate("Search"),
+        key="search",
+        placeholder="matmul M1 2026-11",
+        icon=":material/search:",
+        bind="query-params",
+        help=translate(
+            "Runs that have every one of these words in their name, note, date, chip, devices, operation or verdict."
+        ),
+    )
     heads = store.heads(search, limit=SHOWN)
     _undo(store)
     if not heads:
-        nothing = say("There is no run yet: measure something, or add a file.")
-        st.info(say("No run has all of these words.") if search else nothing)
+        nothing = translate("There is no run yet: measure something, or add a file.")
+        st.info(translate("No run has all of these words.") if search else nothing)
         return
     chosen = _table(heads)
     _actions(store, chosen)
@@ -68,7 +75,7 @@ def _table(heads: list[Head]) -> list[Head]:
         {
             "when": pd.to_datetime([head.captured_at for head in heads], utc=True, errors="coerce"),
             "name": [head.name for head in heads],
-            "kind": [say(NAMES[head.kind]) for head in heads],
+            "kind": [translate(NAMES[head.kind]) for head in heads],
             "what": [head.what for head in heads],
             "devices": [head.devices for head in heads],
             "verdict": [retold(head.summary) for head in heads],
@@ -79,51 +86,57 @@ def _table(heads: list[Head]) -> list[Head]:
         }
     )
     picked = st.dataframe(
-        frame.rename(columns=say),
+        frame.rename(columns=translate),
         hide_index=True,
         key="runs",
         on_select="rerun",
         selection_mode="multi-row",
         height="auto",
-        alt=say("Table of runs, the newest first."),
+        alt=translate("Table of runs, the newest first."),
         column_config={
-            say("when"): st.column_config.DatetimeColumn(say("when (UTC)"), format="YYYY-MM-DD HH:mm"),
-            say("verdict"): st.column_config.TextColumn(width="large"),
+            translate("when"): st.column_config.DatetimeColumn(translate("when (UTC)"), format="YYYY-MM-DD HH:mm"),
+            translate("verdict"): st.column_config.TextColumn(width="large"),
         },
     )
-    more = say(" The newest {most}; search for others.", most=SHOWN) if len(heads) == SHOWN else ""
+    more = translate(" The newest {most}; search for others.", most=SHOWN) if len(heads) == SHOWN else ""
     number = count(len(heads))
     st.caption(
-        (say("{number} run.", number=number) if len(heads) == 1 else say("{number} runs.", number=number)) + more
+        (translate("{number} run.", number=number) if len(heads) == 1 else translate("{number} runs.", number=number))
+        + more
     )
     return [heads[row] for row in picked.selection.rows if row < len(heads)]
 
 
 def _cases(head: Head) -> str:
-    state = STATES[head.state] or (say("from a file") if head.origin == "file" else "")
-    failed = say(", {failures} failed", failures=head.failures) if head.failures else ""
+    state = STATES[head.state] or (translate("from a file") if head.origin == "file" else "")
+    failed = translate(", {failures} failed", failures=head.failures) if head.failures else ""
     return (
-        say("{outcomes} of {planned}", outcomes=head.outcomes, planned=head.planned)
+        translate("{outcomes} of {planned}", outcomes=head.outcomes, planned=head.planned)
         + failed
-        + (f" ({say(state)})" if state else "")
+        + (f" ({translate(state)})" if state else "")
     )
 
 
 def _actions(store: Store, chosen: list[Head]) -> None:
     """What can be done with those selected."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if st.button(say("Compare"), key="compare", icon=":material/compare_arrows:", disabled=len(chosen) < 2):
+        if st.button(translate("Compare"), key="compare", icon=":material/compare_arrows:", disabled=len(chosen) < 2):
             st.session_state["compared"] = [head.id for head in chosen]
-            st.switch_page(st.Page(compare.show, title=say("Compare"), url_path="compare"))
+            st.switch_page(st.Page(compare.show, title=translate("Compare"), url_path="compare"))
         st.button(
-            say("Delete"), key="delete", icon=":material/delete:", disabled=not chosen, on_click=_delete,
-            args=(store, [head.id for head in chosen]), help=say("Can be undone until you leave this page."),
-        )  # fmt: skip
+            translate("Delete"),
+            key="delete",
+            icon=":material/delete:",
+            disabled=not chosen,
+            on_click=_delete,
+            args=(store, [head.id for head in chosen]),
+            help=translate("Can be undone until you leave this page."),
+        )
     if len(chosen) == 1:
         head = chosen[0]
         name, note = st.columns((1, 2))
-        name.text_input(say("Name"), head.name, key=f"name {head.id}", on_change=_rename, args=(store, head.id))
-        note.text_input(say("Note"), head.note, key=f"note {head.id}", on_change=_annotate, args=(store, head.id))
+        name.text_input(translate("Name"), head.name, key=f"name {head.id}", on_change=_rename, args=(store, head.id))
+        note.text_input(translate("Note"), head.note, key=f"note {head.id}", on_change=_annotate, args=(store, head.id))
 
 
 def _open(store: Store, run_id: str) -> None:
@@ -136,22 +149,25 @@ def _open(store: Store, run_id: str) -> None:
     if run.outcomes:
         show_run(run)
     else:
-        st.info(say("Nothing of this run was finished."))
+        st.info(translate("Nothing of this run was finished."))
 
 
 def _files(store: Store) -> None:
     """Run files of other machines, dropped anywhere on the field."""
-    with st.expander(say("Add runs from files"), icon=":material/upload_file:"):
+    with st.expander(translate("Add runs from files"), icon=":material/upload_file:"):
         uploads = st.file_uploader(
-            say("Run files (JSON)"), type="json", accept_multiple_files=True, key="files",
-            help=say("Files that this program wrote, on this machine or another: Run (JSON) below each result."),
-        )  # fmt: skip
+            translate("Run files (JSON)"),
+            type="json",
+            accept_multiple_files=True,
+            key="files",
+            help=translate("Files that this program wrote, on this machine or another: Run (JSON) below each result."),
+        )
         taken: set[str] = st.session_state.setdefault("files taken", set())
         runs, complaints = read_files((one.name, one.getvalue()) for one in uploads if one.file_id not in taken)
         taken.update(one.file_id for one in uploads)
         for name, run in runs:
             store.add_file(run, name.removesuffix(".json"), summary(run))
-            st.success(say("{name} is added.", name=plain(name)), icon=":material/check:")
+            st.success(translate("{name} is added.", name=plain(name)), icon=":material/check:")
         for complaint in complaints:
             st.error(plain(complaint), icon=":material/error:")
 
@@ -159,8 +175,8 @@ def _files(store: Store) -> None:
 def _undo(store: Store) -> None:
     if deleted := st.session_state.get(UNDO):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(say("{number} deleted.", number=len(deleted)), width="content")
-            st.button(say("Undo"), key="undo", icon=":material/undo:", on_click=_restore, args=(store, deleted))
+            st.markdown(translate("{number} deleted.", number=len(deleted)), width="content")
+            st.button(translate("Undo"), key="undo", icon=":material/undo:", on_click=_restore, args=(store, deleted))
 
 
 def _delete(store: Store, run_ids: list[str]) -> None:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import streamlit as st
 
-from bench.checkup import check_here, to_send
-from bench.doctor import examine
-from bench.home import VARIABLE, bench_home
-from bench.results import REFERENCE
-from bench.runner import Snapshot
-from bench.ui.live import follow, show_end, start_or_stop
-from bench.ui.plain import plain
-from bench.ui.session import kept, load_torch, runner
-from bench.units import size
-from bench.words import retold, say
+from bench.machine.home import VARIABLE, bench_home
+from bench.measure.device_checks import check_here, to_send
+from bench.measure.doctor import examine
+from bench.measure.job import Snapshot
+from bench.records.run import REFERENCE
+from bench.text.language import retold, translate
+from bench.text.units import size
+from bench.ui.parts.live import follow, show_end, start_or_stop
+from bench.ui.parts.plain import plain
+from bench.ui.parts.session import kept, load_torch, runner
 
 KIND = "checks"
 MARKS = {
-    True: (":material/check_circle:", "green"), False: (":material/error:", "red"),
+    True: (":material/check_circle:", "green"),
+    False: (":material/error:", "red"),
     None: (":material/do_not_disturb_on:", "gray"),
-}  # fmt: skip
+}
 
 
 def show() -> None:
-    st.markdown(say("What the benchmark found here. The same list comes from `python -m bench doctor`."))
+    st.markdown(translate("What the benchmark found here. The same list comes from `python -m bench doctor`."))
     load_torch()
     snapshot = runner().snapshot
     if not snapshot.devices:
@@ -34,9 +35,9 @@ def show() -> None:
         _line(retold(finding.name), good, f"{text.rstrip('.')}. {mend}" if mend else text)
     _checks(snapshot)
     store = kept().store
-    runs = say(" Runs: {path}, {size}.", path=store.path, size=size(store.size_bytes())) if store else ""
+    runs = translate(" Runs: {path}, {size}.", path=store.path, size=size(store.size_bytes())) if store else ""
     st.caption(
-        say(
+        translate(
             "Everything this program writes lies in {folder}; set {variable} to change that.",
             folder=bench_home(),
             variable=VARIABLE,
@@ -47,18 +48,18 @@ def show() -> None:
 
 def _checks(snapshot: Snapshot) -> None:
     """What only the accelerator can settle, tried on demand; the findings can be sent."""
-    st.subheader(say("Does the accelerator keep its word?"), anchor=False)
+    st.subheader(translate("Does the accelerator keep its word?"), anchor=False)
     st.markdown(
-        say(
+        translate(
             "About a minute: does waiting wait, do the clocks agree, is memory given back, are results right that "
             "have been wrong on some device before, what does idling cost, can two threads share it, does this "
             "page disturb it?"
         )
     )
     if {device.name for device in snapshot.usable} == {REFERENCE}:
-        st.caption(say("There is no accelerator here to try."))
+        st.caption(translate("There is no accelerator here to try."))
         return
-    start_or_stop(snapshot, say("Try the accelerator"), check_here, KIND)
+    start_or_stop(snapshot, translate("Try the accelerator"), check_here, KIND)
     if follow(snapshot, KIND, lambda now: None):
         return
     last = runner().last(KIND)
@@ -70,9 +71,14 @@ def _checks(snapshot: Snapshot) -> None:
         _line(f"{labels[verdict.device]}: {retold(verdict.name)}", verdict.good, plain(retold(verdict.text)))
     if last.told:
         st.download_button(
-            say("What was found, to send (JSON)"), lambda: to_send(last.told[0]), "checks.json", "application/json",
-            on_click="ignore", key="take checks", icon=":material/download:",
-        )  # fmt: skip
+            translate("What was found, to send (JSON)"),
+            lambda: to_send(last.told[0]),
+            "checks.json",
+            "application/json",
+            on_click="ignore",
+            key="take checks",
+            icon=":material/download:",
+        )
 
 
 def _line(name: str, good: bool | None, text: str) -> None:

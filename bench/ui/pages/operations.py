@@ -6,24 +6,25 @@ from functools import partial
 
 import streamlit as st
 
-from bench import verdict
-from bench.estimate import describe, sweep_outlook
-from bench.plans import SweepPlan
-from bench.presets import OPERATIONS_PAGE
-from bench.results import Run
-from bench.runner import Snapshot
-from bench.sweep import measure
-from bench.ui import charts, tables
-from bench.ui.controls import choose_sweep, rates
-from bench.ui.downloads import chart_config
-from bench.ui.experiments import NOISE, show_experiments
-from bench.ui.live import begin, follow, show_end, start_or_stop
-from bench.ui.notices import about_devices
-from bench.ui.questions import ask, asked
-from bench.ui.session import load_torch, runner
-from bench.ui.sweep_view import alt_text, axis_of, log_axes, show_sweep, sizes_of
-from bench.units import duration, size
-from bench.words import say
+from bench.analysis import sweep_verdict
+from bench.measure.forecast import describe, sweep_forecast
+from bench.measure.job import Snapshot
+from bench.measure.plans import SweepPlan
+from bench.measure.sweep import measure
+from bench.records.run import Run
+from bench.text.language import translate
+from bench.text.units import duration, size
+from bench.ui.charts import sweep_charts
+from bench.ui.parts import tables
+from bench.ui.parts.controls import choose_sweep, rates
+from bench.ui.parts.downloads import chart_config
+from bench.ui.parts.experiments import NOISE, show_experiments
+from bench.ui.parts.live import begin, follow, show_end, start_or_stop
+from bench.ui.parts.notices import about_devices
+from bench.ui.parts.presets import OPERATIONS_PAGE
+from bench.ui.parts.questions import ask, asked
+from bench.ui.parts.session import load_torch, runner
+from bench.ui.parts.sweep_view import alt_text, axis_of, log_axes, show_sweep, sizes_of
 
 KIND = "sweep"
 
@@ -33,7 +34,7 @@ def show() -> None:
     with st.sidebar:
         plan = choose_sweep(snapshot)
     st.markdown(
-        say(
+        translate(
             "Times one PyTorch operation on your CPU and your GPU over growing sizes, waits for the device "
             "before it stops the clock, and says from which size the GPU pays."
         )
@@ -47,7 +48,7 @@ def show() -> None:
     last = runner().last(KIND)
     if last is None:
         st.info(
-            say(
+            translate(
                 "Press **Run**. The curves grow while it measures; nothing leaves this machine. What a finished run "
                 "looks like is on the page **Recorded runs**."
             ),
@@ -62,25 +63,29 @@ def show() -> None:
 
 def _button(plan: SweepPlan | None, snapshot: Snapshot) -> None:
     if plan is None or not snapshot.devices:
-        start_or_stop(snapshot, say("Run"), None, KIND)
+        start_or_stop(snapshot, translate("Run"), None, KIND)
         return
-    outlook = sweep_outlook(plan, rates(snapshot))
-    left = [case for case in plan.cases if case.size not in outlook.left_out]
-    label = say("Run · {cases} cases · about {time}", cases=len(left), time=duration(outlook.seconds))
+    forecast = sweep_forecast(plan, rates(snapshot))
+    left = [case for case in plan.cases if case.size not in forecast.left_out]
+    label = translate("Run · {cases} cases · about {time}", cases=len(left), time=duration(forecast.seconds))
     job = partial(measure, plan)
     if left and not snapshot.active and asked(OPERATIONS_PAGE):
         begin(job, KIND, plan.cases)
         st.rerun()
-    start_or_stop(snapshot, label, job, KIND, plan.cases, "" if left else say("Nothing of this fits into memory."))
+    start_or_stop(
+        snapshot, label, job, KIND, plan.cases, "" if left else translate("Nothing of this fits into memory.")
+    )
     if not snapshot.active:
-        st.caption(say("Needs about {memory} of memory.", memory=size(outlook.memory_bytes)) + f" {describe(outlook)}")
+        st.caption(
+            translate("Needs about {memory} of memory.", memory=size(forecast.memory_bytes)) + f" {describe(forecast)}"
+        )
 
 
 def _band(run: Run) -> float:
     """The noise found last, if it was of the same operation; 1 is none."""
     last = runner().last(NOISE)
     same = last and last.run and last.run.settings["operation"] == run.settings["operation"]
-    return verdict.noise_band(last.run) if same else 1.0
+    return sweep_verdict.noise_band(last.run) if same else 1.0
 
 
 def _draw(snapshot: Snapshot) -> None:
@@ -89,12 +94,15 @@ def _draw(snapshot: Snapshot) -> None:
     if run is None:
         return
     current = (snapshot.current, snapshot.samples_s) if snapshot.current else None
-    figure = charts.time_against_size(run, axis_of(run), sizes_of(run), log_axes(), current)
+    figure = sweep_charts.time_against_size(run, axis_of(run), sizes_of(run), log_axes(), current)
     st.plotly_chart(figure, key="chart time", config=chart_config("time"), alt=alt_text(run))
     if current and current[1]:
-        st.caption(say("{number} samples of the case being measured", number=len(current[1])))
-        strip = charts.sample_strip(current[1], current[0].device)
+        st.caption(translate("{number} samples of the case being measured", number=len(current[1])))
+        strip = sweep_charts.sample_strip(current[1], current[0].device)
         st.plotly_chart(
-            strip, key="chart strip", config={"displayModeBar": False}, alt=say("Samples of the case being measured.")
+            strip,
+            key="chart strip",
+            config={"displayModeBar": False},
+            alt=translate("Samples of the case being measured."),
         )
     tables.failures(run)

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import streamlit as st
 
-from bench.recorded import TITLES, load_recorded
-from bench.recorder import summary
-from bench.results import Run
-from bench.ui.charts import provenance
-from bench.ui.plain import plain
-from bench.ui.session import kept
-from bench.ui.views import show_run
-from bench.words import say
+from bench.records.run import Run
+from bench.storage.recorded import TITLES, load_recorded
+from bench.storage.recorder import summary
+from bench.text.language import translate
+from bench.ui.charts.base import provenance
+from bench.ui.parts.plain import plain
+from bench.ui.parts.session import kept
+from bench.ui.parts.views import show_run
 
 
 def show() -> None:
     name = st.selectbox(
-        say("Run"), list(TITLES), format_func=lambda name: say(TITLES[name]), key="recorded", bind="query-params"
+        translate("Run"),
+        list(TITLES),
+        format_func=lambda name: translate(TITLES[name]),
+        key="recorded",
+        bind="query-params",
     )
     run = _load(name)
-    hardware = say(" and ").join(dict.fromkeys(run.environment.devices.values()))
+    hardware = translate(" and ").join(dict.fromkeys(run.environment.devices.values()))
     st.info(
-        say(
+        translate(
             "**Recorded elsewhere, not measured on this machine**: {hardware}. {provenance}.",
             hardware=plain(hardware),
             provenance=plain(provenance(run)),
@@ -30,10 +34,10 @@ def show() -> None:
     )
     store = kept().store
     if store and st.button(
-        say("Add to my history"), icon=":material/history:", help=say("To compare it with runs of yours.")
+        translate("Add to my history"), icon=":material/history:", help=translate("To compare it with runs of yours.")
     ):
         store.add_file(run, TITLES[name], summary(run))
-        st.toast(say("Added; it is on the History page."), icon=":material/check:")
+        st.toast(translate("Added; it is on the History page."), icon=":material/check:")
     show_run(run)
 
 

@@ -6,21 +6,21 @@ from functools import partial
 
 import streamlit as st
 
-from bench.datasets import FASHION, available
-from bench.download import fetch
-from bench.estimate import training_outlook
-from bench.plans import TrainingPlan
-from bench.presets import TRAINING_PAGE
-from bench.runner import Snapshot
-from bench.training import train
-from bench.ui.controls import choose_training, rates
-from bench.ui.live import begin, follow, show_end, start_or_stop
-from bench.ui.notices import about_devices
-from bench.ui.questions import ask, asked
-from bench.ui.session import load_torch, runner
-from bench.ui.training_view import draw_training, show_training
-from bench.units import duration, size
-from bench.words import say
+from bench.measure.download import fetch
+from bench.measure.forecast import training_forecast
+from bench.measure.job import Snapshot
+from bench.measure.plans import TrainingPlan
+from bench.measure.training import train
+from bench.text.language import translate
+from bench.text.units import duration, size
+from bench.ui.parts.controls import choose_training, rates
+from bench.ui.parts.live import begin, follow, show_end, start_or_stop
+from bench.ui.parts.notices import about_devices
+from bench.ui.parts.presets import TRAINING_PAGE
+from bench.ui.parts.questions import ask, asked
+from bench.ui.parts.session import load_torch, runner
+from bench.ui.parts.training_view import draw_training, show_training
+from bench.workloads.datasets import FASHION, available
 
 KIND, DOWNLOAD = "training", "download"
 
@@ -30,7 +30,7 @@ def show() -> None:
     with st.sidebar:
         plan = choose_training(snapshot)
     st.markdown(
-        say(
+        translate(
             "Trains small networks on each device from the same weights, on the same batches in the same order. "
             "The loss curves should lie on each other: that is the sign that every device does the same work."
         )
@@ -46,7 +46,8 @@ def show() -> None:
         show_end(download)
     if last is None:
         st.info(
-            say("Press **Run**. One epoch of both networks takes from seconds to a minute."), icon=":material/info:"
+            translate("Press **Run**. One epoch of both networks takes from seconds to a minute."),
+            icon=":material/info:",
         )
         return
     show_end(last)
@@ -56,34 +57,34 @@ def show() -> None:
 
 def _button(plan: TrainingPlan | None, snapshot: Snapshot) -> None:
     if plan is None or not snapshot.devices:
-        start_or_stop(snapshot, say("Run"), None, KIND)
+        start_or_stop(snapshot, translate("Run"), None, KIND)
         return
     missing = plan.data == FASHION and not available()
-    outlook = training_outlook(plan, rates(snapshot))
+    forecast = training_forecast(plan, rates(snapshot))
     trainings = sum(case.workload.endswith("/train") for case in plan.cases)
-    time = duration(outlook.seconds)
+    time = duration(forecast.seconds)
     label = (
-        say("Run · 1 training · about {time}", time=time)
+        translate("Run · 1 training · about {time}", time=time)
         if trainings == 1
-        else say("Run · {trainings} trainings · about {time}", trainings=trainings, time=time)
+        else translate("Run · {trainings} trainings · about {time}", trainings=trainings, time=time)
     )
     job = partial(train, plan)
     if not missing and not snapshot.active and asked(TRAINING_PAGE):
         begin(job, KIND, plan.cases)
         st.rerun()
-    start_or_stop(snapshot, label, job, KIND, plan.cases, say("Download the images first.") if missing else "")
+    start_or_stop(snapshot, label, job, KIND, plan.cases, translate("Download the images first.") if missing else "")
     if snapshot.active:
         return
-    st.caption(say("Needs about {memory} of memory.", memory=size(outlook.memory_bytes)))
+    st.caption(translate("Needs about {memory} of memory.", memory=size(forecast.memory_bytes)))
     if missing:
         st.warning(
-            say(
+            translate(
                 "Fashion-MNIST is not on this machine yet. Download it (31 MB), or choose other images in the sidebar."
             ),
             icon=":material/image:",
         )
         st.button(
-            say("Download Fashion-MNIST"),
+            translate("Download Fashion-MNIST"),
             icon=":material/download:",
             key="fetch",
             on_click=begin,

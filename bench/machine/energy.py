@@ -1,0 +1,73 @@
+"""Energy by the counters of the hardware, without special rights, where a package that reads them is installed.
+
+An estimate: counters are refreshed every 20 to 100 ms, include what the machine does beside, and know only a part of
+it: on Apple Silicon CPU, GPU and memory of the chip (zeus-apple-silicon), on NVIDIA the board of the GPU (nvidia-ml-py,
+GPUs from Volta on). Both packages are optional; without them the figure is absent, with the reason.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench.records.environment import pretends
+from bench.text.language import noted
+
+SHORTEST_S = 2.0  # of a stretch: a shorter one is a matter of the counter's ticks
+APPLE, NVIDIA = noted("CPU, GPU and memory of the chip"), noted("the GPU's board")
+
+
+@dataclass(frozen=True)
+class Meter:
+    """``read()`` gives joules since some moment; None where ``reason`` says why not."""
+
+    read: Callable[[], float] | None
+    reason: str = ""
+    covers: str = ""
+
+
+def meter(device: str, hardware: str) -> Meter:
+    """The counter that tells what work on this device takes."""
+    if pretends(hardware):
+        return Meter(None, noted("An emulated device uses no energy of its own."))
+    if sys.platform == "darwin" and device in ("cpu", "mps"):
+        return _apple()
+    if device == "cuda":
+        return _nvidia()
+    return Meter(None, noted("No package reads this processor's energy here without special rights."))
+
+
+def _apple() -> Meter:
+    try:
+        from zeus_apple_silicon import AppleEnergyMonitor
+    except ImportError:
+        return Meter(None, noted("Install {package} to see it: pip install {package}", package="zeus-apple-silicon"))
+    monitor, total = AppleEnergyMonitor(), [0.0]
+    monitor.begin_window("bench")
+
+    def read() -> float:
+        metrics = monitor.end_window("bench")
+        monitor.begin_window("bench")
+        parts = (metrics.cpu_total_mj, metrics.gpu_mj, metrics.dram_mj)
+        total[0] += sum(part for part in parts if part is not None) / 1e3
+        return total[0]
+
+    return Meter(read, covers=APPLE)
+
+
+def _nvidia() -> Meter:
+    import torch
+
+    try:
+        import pynvml
+    except ImportError:
+        return Meter(None, noted("Install {package} to see it: pip install {package}", package="nvidia-ml-py"))
+    try:
+        pynvml.nvmlInit()
+        uuid = f"GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}"
+        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        pynvml.nvmlDeviceGetTotalEnergyConsumption(handle)
+    except pynvml.NVMLError as error:
+        return Meter(None, noted("The driver does not tell: {error}", error=error))
+    return Meter(lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3, covers=NVIDIA)

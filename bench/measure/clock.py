@@ -1,0 +1,109 @@
+"""The only place where a clock is read.
+
+A *sample* is the mean time of ``calls`` back-to-back steps between two synchronisations, in
+seconds per step. ``calls`` is chosen so that a block lasts long enough for the clock, and for the
+cost of synchronising, to be negligible.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+process_seconds: Callable[[], float] = time.process_time  # CPU seconds of all threads; only the replay asks it
+now: Callable[[], float] = time.perf_counter  # seconds; everything else in bench asks this one
+Synchronize = Callable[[], None]
+STEADY_S = 0.01  # a stretch of warm-up, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Clock readings around ``calls`` steps, in seconds."""
+
+    start: float
+    queued: float  # the last step has returned; an accelerator may still be at work
+    end: float  # the device has finished
+    calls: int
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the whole block."""
+        return self.end - self.start
+
+    @property
+    def per_step(self) -> float:
+        """Wall time of one step: a sample."""
+        return self.seconds / self.calls
+
+    @property
+    def dispatch_per_step(self) -> float:
+        """Time the host needed to queue one step; what an unsynchronised clock shows."""
+        return (self.queued - self.start) / self.calls
+
+
+class ClockError(RuntimeError):
+    """The clock is no clock: one sentence."""
+
+
+def time_block(step: Callable[[], object], synchronize: Synchronize, calls: int = 1) -> Block:
+    """Time ``calls`` steps, waiting for the device once before and once after."""
+    synchronize()
+    start = now()
+    for _ in range(calls):
+        step()
+    queued = now()
+    synchronize()
+    end = now()
+    if not start <= queued <= end:
+        raise ClockError("The clock went backwards while this was timed: measure it again.")
+    return Block(start, queued, end, calls)
+
+
+def time_both(work: Callable[[], object], synchronize: Synchronize) -> tuple[float, float]:
+    """Wall seconds until the device has finished, and the CPU seconds of all threads until ``work`` returned.
+
+    The second is what the article measured.
+    """
+    start, cpu = now(), process_seconds()
+    work()
+    cpu = process_seconds() - cpu
+    synchronize()
+    return now() - start, cpu
+
+
+def choose_calls(step: Callable[[], object], synchronize: Synchronize, min_block_s: float) -> int:
+    """The fewest steps whose block lasts at least ``min_block_s`` seconds, found by trying."""
+    calls = 1
+    while (block := time_block(step, synchronize, calls)).seconds < min_block_s:
+        wanted = round(1.2 * calls * min_block_s / max(block.seconds, 1e-9))
+        calls = max(calls + 1, min(10 * calls, wanted))
+    return calls
+
+
+def warm_up(
+    step: Callable[[], object], synchronize: Synchronize, calls: int, tolerance: float, longest_s: float
+) -> None:
+    """Run until the medians of three stretches in a row agree within ``tolerance``, or for ``longest_s`` seconds.
+
+    A device raises its clock over the first tenths of a second; how many depends on the device.
+    """
+    began, recent = now(), []
+    while now() - began < longest_s:
+        stretch, times = now(), []
+        while not times or now() - stretch < STEADY_S:
+            times.append(time_block(step, synchronize, calls).per_step)
+        recent = [*recent[-2:], sorted(times)[len(times) // 2]]
+        if len(recent) == 3 and max(recent) <= (1 + tolerance) * min(recent):
+            return
+
+
+class Stopwatch:
+    """Adds up what happens between ``lap`` calls, under names: ``lap("copy")`` ends the stretch it names."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = now()
+
+    def lap(self, name: str) -> None:
+        at = now()
+        self.laps[name] = self.laps.get(name, 0.0) + at - self._last
+        self._last = at

@@ -1,0 +1,288 @@
+"""What only the accelerator itself can settle: does waiting wait, do clocks agree, are known wrong results right here?
+
+For owners of a machine that the makers have never had: one command runs every check, says what it found in a sentence,
+and writes one file to send. A check that can't be made says why, and costs the others nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bench.machine.environment import capture_environment
+from bench.measure.clock import time_block
+from bench.measure.disturbance import slowdown_beside_a_page
+from bench.measure.gate import Gate
+from bench.records.environment import Environment
+from bench.text.language import noted
+from bench.text.units import si, significant, size, times
+
+if TYPE_CHECKING:
+    from bench.machine.devices import Device
+    from bench.measure.job import Control
+    from bench.records.device import DeviceInfo
+    from bench.stats.estimate import Estimate
+
+PRODUCT, CALLS = 1024, 20  # of the matrices timed here
+AGREE, IDLE_S, THREADS_S = 0.1, 1.5, 60.0
+DISTURBS = 0.05  # more than this of a call's time is a page that disturbs
+TELLS = 0.2  # an interval that reaches further says nothing: a page that does not wait costs this much and more
+TOLERANCE = 2e-2  # of the largest value: a wrong result is far off, TF32 is not
+WIDE, MANY_ROWS = 40_000, 70_000  # beyond 32 767 columns and 65 535 rows results have been wrong (pytorch#96225)
+TWO_THREADS = """
+import sys, threading, torch
+def work():
+    a = torch.rand(256, 256, device=sys.argv[1])
+    for _ in range(200):
+        a = (a @ a).softmax(1)
+    a.cpu()
+both = [threading.Thread(target=work) for _ in range(2)]
+[one.start() for one in both], [one.join() for one in both]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one check found: ``good`` is None where it could not be made."""
+
+    device: str
+    name: str
+    good: bool | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """Every accelerator's verdicts, and the machine they were found on."""
+
+    environment: Environment
+    checks: tuple[Verdict, ...]
+
+
+def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] = lambda name: None) -> list[Verdict]:
+    """Every check on one accelerator, most of a minute; ``gaps`` are number formats that it lacks, with reasons."""
+    from bench.machine.devices import DEVICE_ERRORS, one_line
+
+    checks: dict[str, Callable[[Device], tuple[bool | None, str]]] = {
+        noted("waiting"): _waiting,
+        noted("events"): _events,
+        noted("memory"): _memory,
+        noted("idle penalty"): _idle,
+        **{noted("result: {name}", name=name): partial(_result, make=make) for name, make in _doubtful().items()},
+        noted("two threads"): _two_threads,
+        noted("page"): _page,
+    }
+    formats = "; ".join(f"{name}: {reason}" for name, reason in gaps.items()) or noted("all of them work")
+    found = [Verdict(device.name, noted("number formats"), not set(gaps) - {"float64"}, formats)]
+    for name, check in checks.items():
+        tell(name)
+        try:
+            found.append(Verdict(device.name, name, *check(device)))
+        except DEVICE_ERRORS as error:
+            found.append(Verdict(device.name, name, None, one_line(error)))
+    return found
+
+
+def check_every(devices: Iterable[DeviceInfo], tell: Callable[[str], None]) -> Checkup:
+    """Every check on every accelerator among these usable devices; ``tell`` hears of each before it is made."""
+    from bench.machine.devices import Device
+
+    devices = tuple(devices)
+    found: list[Verdict] = []
+    for info in devices:
+        if info.name != "cpu":
+            found += check_up(
+                Device(info.name), dict(info.gaps), lambda name, label=info.label: tell(f"{label}: {name}")
+            )
+    if found:
+        tell("CPU: page")
+        found.append(Verdict("cpu", "page", *_page(Device("cpu"))))  # it shares its cores with the page
+    return Checkup(capture_environment({info.name: info.hardware for info in devices}), tuple(found))
+
+
+def check_here(control: Control) -> None:
+    """A job: what ``check_every`` finds, published as ``told``."""
+
+    def tell(stage: str) -> None:
+        control.check()
+        control.publish(stage=stage)
+
+    with control.timed():
+        checkup = check_every(control.devices.values(), tell)
+    control.publish(told=(checkup,))
+
+
+def to_send(checkup: Checkup) -> str:
+    """All of it as one JSON text; like a run, without host or user name."""
+    return json.dumps(asdict(checkup), indent=1, ensure_ascii=False)
+
+
+def _step(device: Device, n: int = PRODUCT) -> Callable[[], object]:
+    import torch
+
+    a = torch.rand(n, n, device=device.torch)
+    return lambda: a @ a
+
+
+def _waiting(device: Device) -> tuple[bool, str]:
+    """Once waited for, nothing is left to wait for; and what was queued takes longer than queueing it."""
+    step, sync = _step(device), device.synchronize
+    time_block(step, sync, CALLS)
+    block = time_block(step, sync, CALLS)
+    rest = time_block(lambda: None, sync).seconds
+    text = noted(
+        "queued after {queued} a call, done after {done}; waiting once more takes {rest}",
+        queued=si(block.dispatch_per_step, "s"),
+        done=si(block.per_step, "s"),
+        rest=si(rest, "s"),
+    )
+    return rest < AGREE * block.seconds, text
+
+
+def _events(device: Device) -> tuple[bool, str]:
+    step = _step(device)
+    time_block(step, device.synchronize, CALLS)
+    wall = min(time_block(step, device.synchronize, CALLS).per_step for _ in range(3))
+    readings = [device.seconds_by_events(step, CALLS) for _ in range(3)]
+    if None in readings:
+        raise RuntimeError(noted("This device has no events."))
+    own = min(readings)
+    text = noted("its own clock says {own} a call, the wall {wall}", own=si(own, "s"), wall=si(wall, "s"))
+    return abs(own / wall - 1) < AGREE, text
+
+
+def _memory(device: Device) -> tuple[bool, str]:
+    """A tensor of 64 MB shows in the allocator, and is gone with it."""
+    import torch
+
+    module = device.module
+    read = getattr(module, "current_allocated_memory", None) or getattr(module, "memory_allocated", None)
+    if read is None:
+        raise RuntimeError(noted("This device does not tell what it has allocated."))
+    wanted, before = 2**26, read()
+    tensor = torch.ones(wanted // 4, device=device.torch)
+    device.synchronize()
+    grown = read() - before
+    del tensor
+    left = read() - before
+    good = abs(grown - wanted) < AGREE * wanted and left < AGREE * wanted
+    return good, noted(
+        "a tensor of {wanted} shows as {grown}, and as {left} once it is gone",
+        wanted=size(wanted),
+        grown=size(grown),
+        left=size(max(left, 0)),
+    )
+
+
+def _idle(device: Device) -> tuple[bool, str]:
+    """What rounds wake a device for; never a fault."""
+    step, sync = _step(device, 256), device.synchronize
+    busy = min(time_block(step, sync, CALLS).per_step for _ in range(5))
+    threading.Event().wait(IDLE_S)
+    rested = time_block(step, sync, 1).per_step
+    factor = significant(rested / busy, 2)
+    return True, noted(
+        "the first call after {rest} s of rest takes {factor} times as long as a busy one",
+        rest=f"{IDLE_S:g}",
+        factor=factor,
+    )
+
+
+def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, str]:
+    """The same work on the CPU in float64 and on the device, from the same numbers."""
+    import torch
+
+    def drawn(dtype, where):
+        generator = torch.Generator().manual_seed(0)
+        return lambda *shape: torch.rand(*shape, generator=generator).to(where, dtype)
+
+    exact = make(drawn(torch.float64, "cpu"))
+    got = make(drawn(torch.float32, device.torch)).cpu().double()
+    error = ((got - exact).abs().max() / exact.abs().max().clamp_min(1e-12)).item()
+    return error < TOLERANCE, noted("off by {part} % of the largest value", part=significant(100 * error, 2))
+
+
+def _doubtful() -> dict[str, Callable[[Callable], object]]:
+    """Work that has come out wrong on MPS in some version, silently."""
+
+    def into_a_view(draw):
+        out = draw(64, 64).t()  # not contiguous: what was written into such a tensor has been lost
+        out.mul_(0).addmm_(draw(64, 64), draw(64, 64))
+        return out
+
+    def many_rows(draw):
+        return draw(MANY_ROWS, 8) @ draw(8, 8)
+
+    def wide(draw):
+        return draw(4, 16) @ draw(16, WIDE)
+
+    def sums(draw):
+        return draw(64, WIDE).sum(1)
+
+    def strided_copy(draw):
+        a = draw(128, 128)
+        a[::2, ::3] = draw(64, 43)
+        return a
+
+    def attention(draw):
+        import torch
+
+        return torch.nn.functional.scaled_dot_product_attention(
+            draw(1, 2, 300, 64), draw(1, 2, 300, 64), draw(1, 2, 300, 64), is_causal=True
+        )
+
+    def gradient(draw):
+        import torch
+
+        image, weight = draw(2, 3, 33, 33).requires_grad_(), draw(8, 3, 3, 3)
+        out = torch.nn.functional.conv2d(image.transpose(2, 3), weight, stride=2)
+        return torch.autograd.grad(out.square().sum(), image)[0]
+
+    return {
+        noted("into a view"): into_a_view,
+        noted("70 000 rows"): many_rows,
+        noted("40 000 columns"): wide,
+        noted("long sums"): sums,
+        noted("strided copy"): strided_copy,
+        noted("causal attention"): attention,
+        noted("gradient of a convolution"): gradient,
+    }
+
+
+def _page(device: Device) -> tuple[bool | None, str]:
+    """Bad or good only where the interval says so: a machine busy with something else is no fault of the page's.
+
+    It ends early only for good: asked after every round, another program's work would be found bad too often.
+    """
+
+    def good(slowdown: Estimate) -> bool:
+        return slowdown.high < 1 + TELLS
+
+    slowdown = slowdown_beside_a_page(device, Gate(), _step(device, 256), good)
+    text = noted("beside a page that redraws all the time a call takes {times} as long", times=times(slowdown))
+    if good(slowdown):
+        return True, text
+    if slowdown.low > 1 + DISTURBS:
+        return False, text
+    return None, noted("{text}: too uncertain to tell; try again on a quiet machine", text=text)
+
+
+def _two_threads(device: Device) -> tuple[bool, str]:
+    """Two threads at once have crashed a process; so in a process of its own."""
+    command = [sys.executable, "-c", TWO_THREADS, device.name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=THREADS_S)
+    except subprocess.TimeoutExpired:
+        return False, noted("two threads at once had not ended after {limit} s", limit=f"{THREADS_S:.0f}")
+    said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+    if done.returncode:
+        return False, noted(
+            "two threads at once end the process with code {code}: {said}", code=done.returncode, said=said
+        )
+    return True, noted("two threads at once work")

@@ -1,0 +1,29 @@
+"""Fetching Fashion-MNIST as a job of the runner: one thing at a time, so that it never disturbs a clock."""
+
+from __future__ import annotations
+
+from bench.measure import clock
+from bench.measure.job import Control, Stopped
+from bench.text.language import noted
+from bench.text.units import size
+from bench.workloads.datasets import Cancelled, download_fashion_mnist
+
+
+def fetch(control: Control) -> None:
+    """Download, check and unpack, publishing progress. DataError with a sentence if it can't be had."""
+    began = clock.now()
+
+    def progress(done: int, total: int) -> None:
+        elapsed = clock.now() - began
+        left = elapsed * (total - done) / done if done else None
+        control.publish(
+            stage=noted("downloading Fashion-MNIST, {done} of {total}", done=size(done), total=size(total)),
+            done=done / total,
+            left_s=left,
+        )
+
+    control.publish(stage=noted("downloading Fashion-MNIST"))
+    try:
+        download_fashion_mnist(progress=progress, cancelled=control.stop.is_set)
+    except Cancelled as error:
+        raise Stopped from error

@@ -1,0 +1,180 @@
+"""One case while it is measured: its blocks, when it may end, and what comes of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bench import stats
+from bench.machine import ceilings
+from bench.machine.load import COUNTED_THREADS
+from bench.measure import clock, plausibility
+from bench.records.budget import Budget
+from bench.records.case import Case
+from bench.records.cost import Cost
+from bench.records.measurement import (
+    CONVERGED,
+    EVENTS_AGREE,
+    IMPOSSIBLE,
+    NOISY,
+    REDUCED,
+    TIMED_OUT,
+    UNVERIFIED,
+    WRONG,
+    Check,
+    Measurement,
+    Memory,
+)
+from bench.text.language import noted
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bench.machine.devices import Device
+    from bench.measure.job import Control
+    from bench.measure.verify import Outline
+
+LONG_STEP_S = 0.2  # a step that long needs no waking before it
+OTHERS_SHARE = 0.5  # of one core, taken by other programs during a round: then it is measured again
+TICK_S = 0.02  # system times advance in ticks, each core's on its own: so far they may be off, times the root of cores
+MOST_REPEATS = 0.5  # of the rounds; a machine that is never quiet is measured as it is, and said to be busy
+COUNTABLE_S = 0.05  # shorter stretches can't be judged
+TARGET = 0.05  # of the median's interval, where an epoch is as long as it is: it is only reported
+PREEMPTED, PREEMPTED_PER_S = 2, 40  # times the core was taken away; seen in 50 ms: 0 to 2 quiet, 4 to 7 busy
+
+
+@dataclass
+class Sampler:
+    """One case being measured."""
+
+    case: Case
+    device: Device
+    step: Callable[[], Tensor]
+    cost: Cost
+    first_call_s: float
+    calls: int
+    outline: Outline  # of its answer
+    check: Check | None = None
+    memory: Memory | None = None
+    flags: list[str] = field(default_factory=list)
+    blocks: list[list[clock.Block]] = field(default_factory=list)  # round by round
+    events_s: list[float] = field(default_factory=list)
+    disturbed: int = 0
+    repeats: int = 0  # rounds measured again because other programs were busy
+    spent_s: float = 0.0
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        return tuple(block.per_step for a_round in self.blocks for block in a_round)
+
+    def visit(self, budget: Budget, control: Control) -> None:
+        """One round: wake the device, then samples without a pause; again if something disturbed it."""
+        began = clock.now()
+        while True:
+            with control.timed():
+                gate, start = control.gate, clock.now()
+                busy, preempted = gate.others_s(), gate.preempted()
+                taken, events_s = self._round(budget, control)
+                busy, preempted = gate.others_s() - busy, gate.preempted() - preempted
+                noisy = _noisy(clock.now() - start, busy, preempted)
+                kept = [b for b in taken if not gate.disturbed(b.start, b.end)]
+            self.disturbed += len(taken) - len(kept)
+            late = clock.now() - began > budget.limit_s / 4
+            if kept and (late or not noisy or self.repeats >= MOST_REPEATS * budget.min_rounds):
+                break
+            if late:  # long blocks, and a page asked during each
+                kept = taken
+                break
+            if noisy:
+                self.repeats += 1
+                self.disturbed += len(kept)
+        self.blocks.append(kept)
+        self.events_s += events_s
+        self.spent_s += clock.now() - began
+
+    def _round(self, budget: Budget, control: Control) -> tuple[list[clock.Block], list[float]]:
+        """Its blocks, and what the device's own clock says of one more, where it has one."""
+        sync, taken, spent = self.device.synchronize, [], 0.0
+        if self.first_call_s < LONG_STEP_S:
+            clock.time_block(self.step, sync, self.calls)
+        while spent < budget.round_s:
+            control.check()
+            block = clock.time_block(self.step, sync, self.calls)
+            spent += block.seconds
+            taken.append(block)
+        seconds = self.device.seconds_by_events(self.step, self.calls)
+        return taken, [] if seconds is None else [seconds]
+
+    def verdict(self, budget: Budget) -> tuple[str, str] | None:
+        """Status and unmet condition once the case may end; None while it should go on."""
+        samples, rounds = self.samples, len(self.blocks)
+        enough = len(samples) >= budget.min_samples
+        width = stats.median(samples).relative_half_width if enough else float("inf")
+        if enough and rounds >= budget.min_rounds and width <= budget.target:
+            return CONVERGED, ""
+        if enough:
+            unmet = noted(
+                "the interval is ±{width} of the median, wanted ±{target}",
+                width=f"{width:.1%}",
+                target=f"{budget.target:.0%}",
+            )
+        else:
+            unmet = noted("only {some} of the wanted {all} samples", some=len(samples), all=budget.min_samples)
+        if self.spent_s >= budget.limit_s:
+            if enough and rounds < budget.min_rounds and width <= budget.target:
+                unmet = noted("only {some} of the wanted {all} rounds", some=rounds, all=budget.min_rounds)
+            return TIMED_OUT, noted("After {limit} s {unmet}.", limit=f"{budget.limit_s:.0f}", unmet=unmet)
+        if enough and rounds >= budget.max_rounds:
+            return NOISY, noted("After {rounds} rounds {unmet}.", rounds=rounds, unmet=unmet)
+        return None
+
+    def measurement(self, budget: Budget, ceiling: ceilings.Ceiling) -> Measurement:
+        """What the blocks amount to; what can't be believed says so in its status."""
+        status, reason = self.verdict(budget)
+        blocks = [block for a_round in self.blocks for block in a_round]
+        rounds = [[block.per_step for block in a_round] for a_round in self.blocks]
+        median = stats.median(self.samples).value
+        if self.check and self.check.verdict in (WRONG, UNVERIFIED):
+            status, reason = self.check.verdict, " ".join(filter(None, (self.check.text, reason)))
+        elif too_good := plausibility.impossible(self.cost, median, ceiling):
+            status, reason = IMPOSSIBLE, too_good
+        caveats = [plausibility.drift(rounds), plausibility.clocks_disagree(median, self.events_s, EVENTS_AGREE)]
+        if self.check and self.check.verdict == REDUCED:
+            caveats.append(self.check.text)
+        if self.repeats >= MOST_REPEATS * budget.min_rounds:
+            caveats.append(noted("Other programs kept the machine busy while it was measured."))
+        return Measurement(
+            self.case,
+            self.cost,
+            status,
+            reason,
+            self.first_call_s,
+            self.calls,
+            self.samples,
+            rounds=tuple(map(len, rounds)),
+            dispatch_s=tuple(block.dispatch_per_step for block in blocks),
+            events_s=tuple(self.events_s),
+            disturbed=self.disturbed,
+            check=self.check,
+            flags=(*self.flags, *filter(None, caveats)),
+            memory=self.memory,
+        )
+
+
+def _noisy(lasted: float, busy: float, preempted: int) -> bool:
+    """Did other programs take part in a round of ``lasted`` seconds, by their CPU seconds or the cores they took?"""
+    allowed = OTHERS_SHARE * lasted + TICK_S * (os.cpu_count() or 1) ** 0.5
+    switches = COUNTED_THREADS * (PREEMPTED + PREEMPTED_PER_S * lasted)
+    return lasted >= COUNTABLE_S and (busy > allowed or preempted > switches)
+
+
+def judge_spread(samples: Sequence[float]) -> tuple[str, str]:
+    """Status and reason of samples whose number was not chosen: CONVERGED, or NOISY above TARGET."""
+    width = stats.median(samples).relative_half_width
+    if width <= TARGET:
+        return CONVERGED, ""
+    return NOISY, noted(
+        "The interval is ±{width} of the median, wanted ±{target}.", width=f"{width:.0%}", target=f"{TARGET:.0%}"
+    )

@@ -1,0 +1,23 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one step costs, by arithmetic rather than by measurement."""
+
+    flops: int  # floating-point operations
+    bytes_moved: int  # least memory traffic, bytes: every input read once, every output written once
+    items: int = 1  # things processed (products, images)
+
+    @property
+    def arithmetic_intensity(self) -> float:
+        """FLOP per byte: the x axis of a roofline."""
+        return self.flops / self.bytes_moved

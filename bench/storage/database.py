@@ -1,0 +1,168 @@
+"""The file under the store: opened, brought up to date, set aside if damaged, and claimed by one process at a time.
+
+SQLite with a write-ahead log and full synchronisation: what was committed is there after a crash of the program,
+of the system, or of the power. Every transaction opens the file anew, so that threads share nothing, readers never
+hold up the writer, and a fault in one call is not one in the next. A database that is no database is set aside,
+never written over; one of a newer version is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+from bench.machine.home import VARIABLE
+
+APPLICATION_ID = 0x42656E63  # "Benc": tells our file from another program's
+BUSY_S = 10.0  # wait for another process's commit
+CHECKED_BYTES = 50e6  # larger files are looked through only on suspicion: it would take seconds at every start
+
+
+class StoreError(Exception):
+    """The store can't do what was asked: one sentence that says what to do."""
+
+
+class Database:
+    """One file. Any thread and process may call any method."""
+
+    def __init__(self, path: Path, migrations: Sequence[str]) -> None:
+        self.path, self._steps = path, migrations  # the steps bring a file from one version to the next
+        self.notices: list[str] = []  # sentences about what was found when it was opened
+
+    def prepare(self) -> None:
+        """Make or bring up to date what is in the file; set aside what is no database."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The folder {self.path.parent} can't be made ({error.strerror}): make it writable, or set {VARIABLE} "
+                "to another one."
+            ) from error
+        try:
+            self._migrate()
+        except _Damaged as damage:
+            self._set_aside(str(damage))
+            self._migrate()
+        # while one connection stays open, closing the others does not write the log back each time
+        self._keeper = sqlite3.connect(self.path, timeout=BUSY_S, check_same_thread=False)
+        self._keeper.execute("PRAGMA user_version").fetchone()
+
+    def close(self) -> None:
+        """Write the log back. Methods called later open the file again."""
+        self._keeper.close()
+
+    @contextmanager
+    def claim(self) -> Iterator[None]:
+        """The right to measure, held by one process at a time; it falls with the process, however that ends."""
+        from filelock import FileLock, Timeout
+
+        note = self.path.with_suffix(".owner")
+        lock = FileLock(self.path.with_suffix(".lock"), timeout=0)
+        try:
+            lock.acquire()
+        except Timeout as held:
+            who = f" (process {note.read_text()})" if note.exists() else ""
+            raise StoreError(
+                f"Another program{who} is measuring on this machine, and two at once would spoil both: wait for it, or "
+                "stop it."
+            ) from held
+        except OSError as error:
+            raise StoreError(f"{self.path.parent} can't be written ({error.strerror}).") from error
+        try:
+            note.write_text(str(os.getpid()))
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def transaction(self, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        with self.open(durable) as db, db:
+            yield db
+
+    @contextmanager
+    def open(self, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as db:
+                db.execute("PRAGMA foreign_keys = ON")
+                db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                if sys.platform == "darwin" and durable:
+                    db.execute("PRAGMA fullfsync = 1")  # fsync alone leaves it in the drive's cache there
+                yield db
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not isinstance(error, sqlite3.OperationalError):
+                self._suspicion.touch()
+            raise _sentence(error, self.path) from error
+
+    def _migrate(self) -> None:
+        try:
+            with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as db:
+                self._bring_up_to_date(db)
+        except sqlite3.OperationalError as error:
+            raise _sentence(error, self.path) from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise _Damaged(str(error)) from error
+
+    def _bring_up_to_date(self, db: sqlite3.Connection) -> None:
+        steps = self._steps
+        (version,), (owner,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id"))
+        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if owner != APPLICATION_ID and (tables or version):
+            raise _Damaged("it is another program's database")
+        if version > len(steps):
+            raise StoreError(
+                f"{self.path} was written by a newer version of this program (its format {version}, this program's "
+                f"{len(steps)}): update the program, or set {VARIABLE} to another folder. The file was left as it is."
+            )
+        if tables and self._suspicious() and (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise _Damaged(found)
+        self._suspicion.unlink(missing_ok=True)
+        db.execute("PRAGMA journal_mode = WAL")
+        for number, step in enumerate(steps[version:], version + 1):
+            mark = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number};"
+            db.executescript(f"BEGIN IMMEDIATE; {step} {mark} COMMIT;")
+
+    @property
+    def _suspicion(self) -> Path:
+        """A file that is there once something could not be read."""
+        return self.path.with_suffix(".suspect")
+
+    def _suspicious(self) -> bool:
+        log = self.path.with_name(self.path.name + "-wal")
+        return self._suspicion.exists() or log.exists() or self.path.stat().st_size < CHECKED_BYTES
+
+    def _set_aside(self, why: str) -> None:
+        """Under another name, with its log, so that nothing is written over and a new file can begin."""
+        day, number = datetime.now(timezone.utc).date().isoformat(), 1
+        while (aside := self.path.with_name(f"{self.path.stem}.damaged-{day}-{number}{self.path.suffix}")).exists():
+            number += 1
+        try:
+            for suffix in ("", "-wal", "-shm"):
+                part = self.path.with_name(self.path.name + suffix)
+                if part.exists():
+                    part.rename(aside.with_name(aside.name + suffix))
+        except OSError as error:
+            raise StoreError(f"{self.path} is damaged and can't be set aside ({error.strerror}).") from error
+        self.notices.append(
+            f"The store of runs was damaged ({why}). It was set aside as {aside.name} in {aside.parent}, and a new one "
+            "begun."
+        )
+
+
+class _Damaged(Exception):
+    """Not a database of ours."""
+
+
+def _sentence(error: Exception, path: Path) -> StoreError:
+    text = str(error)
+    if "full" in text:
+        return StoreError(f"The disk with {path} is full: make room.")
+    if "readonly" in text or "unable to open" in text:
+        return StoreError(f"{path} can't be written: make it writable, or set {VARIABLE} to another folder.")
+    if "locked" in text:
+        return StoreError(f"{path} is in use by another program: try again.")
+    return StoreError(f"{path} can't be read or written ({text}): start the program again to have it looked at.")

@@ -1,0 +1,89 @@
+"""Keeps what a job publishes on disk while it runs: each outcome before the next case starts.
+
+The runner tells it every change before anybody sees it. What can't be written costs the run nothing:
+it goes on in memory, and the reason is said once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from bench.analysis.verdicts import verdicts
+from bench.records.case import Case
+from bench.records.run import Run
+from bench.storage.store import StoreError
+from bench.text.language import ENGLISH, speaking
+
+if TYPE_CHECKING:
+    from bench.storage.store import Store
+
+IN_MEMORY = "The run goes on in memory: download it before you close the program."
+
+
+class Recorder:
+    """One per process; ``job`` brackets what is kept as one run."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._forget(())
+
+    def _forget(self, planned: tuple[Case, ...]) -> None:
+        """Nothing of a job is known yet but its plan."""
+        self._planned = planned
+        self._run_id = ""
+        self._run: Run | None = None  # as far as it is kept
+        self._now: Case | None = None
+        self._known: set[Case] = set()
+        self._given_up = False
+
+    @contextmanager
+    def job(self, planned: tuple[Case, ...]) -> Iterator[None]:
+        """Nobody else measures meanwhile. StoreError, one sentence, if another process does."""
+        with self._store.claim() if planned else nullcontext():  # a download measures nothing
+            self._forget(planned)
+            yield
+
+    def see(self, changes: dict[str, object]) -> str:
+        """Write what is new of these changes of a snapshot. A sentence if nothing can be written any more."""
+        if self._given_up:
+            return ""
+        try:
+            if isinstance(run := changes.get("run"), Run):
+                self._save(run)
+            case = changes.get("current")
+            if isinstance(case, Case) and case != self._now and self._run_id:
+                self._store.about_to(self._run_id, case, str(changes.get("stage", "")), case not in self._known)
+                self._known.add(case)
+                self._now = case
+        except StoreError as error:
+            return self._give_up(error)
+        return ""
+
+    def end(self, state: str, error: str = "") -> str:
+        """The job is over: "done", "stopped" or "broken". A sentence if that can't be written."""
+        if self._given_up or not self._run_id:
+            return ""
+        try:
+            self._store.end(self._run_id, state, error=error, summary=summary(self._run))
+        except StoreError as failed:
+            return self._give_up(failed)
+        return ""
+
+    def _save(self, run: Run) -> None:
+        if not self._run_id:
+            self._run_id = self._store.begin(run, self._planned)
+        if new := run.outcomes[len(self._run.outcomes) if self._run else 0 :]:
+            self._store.add(self._run_id, *new)
+        self._run = run
+
+    def _give_up(self, error: StoreError) -> str:
+        self._given_up = True
+        return f"{error} {IN_MEMORY}"
+
+
+def summary(run: Run) -> str:
+    """The first sentence of a run's verdict, for a list of runs: kept in English, and retold where it is shown."""
+    with speaking(ENGLISH):
+        return next(iter(verdicts(run)), "")

@@ -1,0 +1,3 @@
+"""Verdicts, caveats, comparisons."""
+
+ANALYSIS = {}

@@ -1,0 +1,3 @@
+"""What the doctor and its checks of a device find."""
+
+DOCTOR = {}

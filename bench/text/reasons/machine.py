@@ -1,0 +1,3 @@
+"""Devices, memory, energy: what is here and what is not."""
+
+MACHINE = {}

@@ -1,0 +1,3 @@
+"""What can't be planned."""
+
+PLANS = {}

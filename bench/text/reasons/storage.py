@@ -1,0 +1,3 @@
+"""Files and the store of runs."""
+
+STORAGE = {}

@@ -1,0 +1,3 @@
+"""Images, and fetching them."""
+
+WORKLOADS = {}

@@ -1,0 +1,68 @@
+"""Reasons in words, in the reader's language."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench.records.reason import Figure, Quantity, Reason
+from bench.stats import Estimate
+from bench.text import names
+from bench.text.language import translate
+from bench.text.reasons import TEMPLATES
+from bench.text.units import count, duration, percent, si, significant, span, times
+
+NAMES: Mapping[str, Callable[[Reason], str]] = {  # kinds that stand for a name rather than a sentence
+    "variant": names.variant_of,
+    "the_variant": names.the_variant_of,
+    "case": names.case_of,
+    "workload": names.workload_of,
+}
+
+
+def tell(reason: Reason | None) -> str:
+    """The sentence; empty where there is no reason. One whose kind a newer version wrote is shown as it stands."""
+    if reason is None:
+        return ""
+    if reason.kind in NAMES:
+        return NAMES[reason.kind](reason)
+    template = TEMPLATES.get(reason.kind)
+    return str(reason) if template is None else WRITER.format(translate(template), **dict(reason.figures))
+
+
+def written(figure: Figure) -> str:
+    """A figure: quantities with prefix and unit, estimates as "3.90 times (3.70 to 4.10)", lists with commas."""
+    if isinstance(figure, Reason):
+        return tell(figure)
+    if isinstance(figure, Quantity):
+        return (
+            percent(figure.value)
+            if figure.unit == "%"
+            else si(figure.value, figure.unit)
+            if figure.unit
+            else (significant(figure.value))
+        )
+    if isinstance(figure, Estimate):
+        return times(figure)
+    if isinstance(figure, tuple):
+        return ", ".join(map(written, figure))
+    if isinstance(figure, str):
+        return figure
+    return count(figure) if isinstance(figure, int) else significant(figure)
+
+
+class _Writer(string.Formatter):
+    """Fills ``{name}`` with the figure; ``{name:duration}`` with a time for waiting, ``{name:span}`` with two ends."""
+
+    FORMS: Mapping[str, Callable[[Any], str]] = {"duration": duration, "span": span, "plain": str}
+
+    def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
+        return kwargs.get(key, "–")  # a file of another version may lack a figure
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        form = self.FORMS.get(format_spec)
+        return form(value) if form and not isinstance(value, str) else written(value)
+
+
+WRITER = _Writer()

@@ -1,0 +1,63 @@
+"""The contract of a thing to measure, and the registries that the rest of the program reads.
+
+An operation says what it computes on which tensors, what one step *costs*, and over which sizes it
+is swept. A network says how it is made and what it costs an image. Neither reads a clock nor knows
+a device: inputs and weights are made once on the CPU from a seed and copied to each device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.records.cost import Cost
+
+if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
+    from torch import Tensor, nn
+
+Step = Callable[[], "Tensor"]  # one unit of work on tensors already in place
+Draw = Callable[..., "Tensor"]  # draw(*shape): uniform random numbers on the CPU, from the run's seed
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row of the registry of operations."""
+
+    name: str  # "matvec"
+    title: str  # "Matrix × vector"
+    formula: str  # for people: "B a, with B of m × m numbers and a of m"
+    build: Callable[[Draw, int], tuple[Callable[..., Tensor], tuple[Tensor, ...]]]
+    cost: Callable[[int, int], Cost]  # cost(size, width): ``width`` bytes a number
+    axis: str = "m"  # label of the swept size
+    memory: Callable[[int, int], int] | None = None  # bytes on a device, where they are more than the step moves
+    inputs_on: str = "device"  # "host": the step itself takes them there, as function(*inputs, device=...)
+    terms: Callable[[int], int] | None = None  # how many numbers an output sums: decides the tolerance
+    scale: str = "magnitudes"  # errors are relative to the sum of magnitudes, or to the "largest" output
+    picked: tuple[int, ...] = ()  # dimensions of the output, ``size`` long, of which verification takes a choice
+    part: Callable[..., tuple[Tensor, ...]] | None = None  # part(pick, *inputs): inputs that give just that choice
+    choice: Callable[..., Tensor] | None = None  # choice(pick, *inputs): the choice itself, where parts don't give it
+    images: bool = False  # its inputs of four dimensions are images, whose channels may lie last in memory
+
+    def bytes_needed(self, size: int, width: int) -> int:
+        """Bytes of all inputs and outputs of one step, on one device."""
+        return self.memory(size, width) if self.memory else self.cost(size, width).bytes_moved
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One row of the registry of networks: a model that is trained and used for inference."""
+
+    name: str  # "convnet"
+    title: str
+    make: Callable[[], nn.Module]
+    parameters: int
+    forward_flops: int  # per image
+    smallest_batch: int = 1  # batch normalisation cannot train on a single image
+    images: bool = False  # it convolves, so that the order of channels in memory matters
+
+
+def _add(registry: dict, entry: Operation | Network) -> None:
+    if entry.name in registry:
+        raise ValueError(f"{entry.name!r} is already registered")
+    registry[entry.name] = entry
