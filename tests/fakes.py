@@ -11,6 +11,7 @@ from bench.records.case import Case
 from bench.records.cost import Cost
 from bench.records.environment import Environment
 from bench.records.measurement import CONVERGED, RIGHT, Check, Failure, Learning, Measurement
+from bench.records.reason import quoted
 from bench.records.run import Run
 
 ENVIRONMENT = Environment(
@@ -96,7 +97,7 @@ def rates(name="cpu", label="CPU", memory=8e9, flops=1e11, bandwidth=1e10, call=
     """A device as planning sees it."""
     return SimpleNamespace(
         name=name, label=label, memory_bytes=memory, flops_per_s=flops, bytes_per_s=bandwidth, call_s=call,
-        shares_memory=shares, usable=True, hardware=hardware, reason="",
+        shares_memory=shares, usable=True, hardware=hardware, reason=None,
     )  # fmt: skip
 
 
@@ -104,7 +105,7 @@ def measurement(device: str, size: int, seconds: float, workload: str = "matvec"
     """Ten samples a round, around ``seconds``, scattered evenly by ±``spread``."""
     samples = tuple(seconds * (1 + spread * (k % 10 - 4.5) / 4.5) for k in range(10 * rounds))
     return Measurement(
-        Case(workload, size, device), Cost(2 * size * size, 4 * size * size), CONVERGED, "", 0.1, 8, samples,
+        Case(workload, size, device), Cost(2 * size * size, 4 * size * size), CONVERGED, None, 0.1, 8, samples,
         rounds=(10,) * rounds, dispatch_s=tuple(s / 10 for s in samples),
     )  # fmt: skip
 
@@ -118,7 +119,7 @@ def trained(device: str, batch_s: float, epoch_s: float, phases_s=()) -> Measure
 def sweep(points, failures=(), environment=ENVIRONMENT) -> Run:
     """A run over {size: {device: seconds}}."""
     outcomes = [measurement(d, n, s) for n, row in points.items() for d, s in row.items()]
-    outcomes += [Failure(Case("matvec", n, d), why) for n, d, why in failures]
+    outcomes += [Failure(Case("matvec", n, d), quoted(why)) for n, d, why in failures]
     sizes = sorted({o.case.size for o in outcomes})
     return Run("sweep", environment, {"operation": "matvec", "sizes": sizes}, tuple(outcomes))
 
@@ -193,7 +194,7 @@ class _Fake:
         return None
 
     def why_broken(self):
-        return self.machine.broken.get(self.name, "")
+        return quoted(self.machine.broken[self.name]) if self.name in self.machine.broken else None
 
     def release_memory(self):
         self.machine.released += 1
