@@ -15,6 +15,7 @@ from bench.records.budget import EFFORTS
 from bench.records.case import Case
 from bench.records.curve import Curve
 from bench.records.measurement import WRONG, Check, Failure, Learning
+from bench.records.reason import quoted
 from bench.records.run import Run
 from bench.text.units import count
 from bench.ui.charts import sweep_charts
@@ -176,7 +177,7 @@ def test_an_emulated_result_is_never_shown_without_its_label(app):
 
 def test_a_broken_run_says_so_and_shows_what_was_finished(app):
     finished("sweep", sweep({100: {"cpu": 1e-5}}))
-    session.runner()._snapshot = replace(session.runner().snapshot, state=State.BROKEN, error="It broke.", details="…")
+    session.runner()._snapshot = replace(session.runner().snapshot, state=State.BROKEN, error=quoted("It broke."), details="…")
     clean(app.run())
     assert any("It broke." in e.value for e in app.error) and app.dataframe
 
@@ -208,10 +209,15 @@ def visit(app, page):
 
 @pytest.mark.parametrize(
     ("changes", "says"),
-    [({"epochs": 0}, "Epochs must be"), ({"images": 0}, "Images must be"), ({"batch": 0}, "batch size"),
-     ({"batch": "many"}, "whole numbers"),
-     ({"images": 64}, "A batch of 128"), ({"images": 129}, "batch normalisation needs at least 2")],
-)  # fmt: skip
+    [
+        ({"epochs": 0}, "Epochs must be"),
+        ({"images": 0}, "Images must be"),
+        ({"batch": 0}, "batch size"),
+        ({"batch": "many"}, "whole numbers"),
+        ({"images": 64}, "A batch of 128"),
+        ({"images": 129}, "batch normalisation needs at least 2"),
+    ],
+)
 def test_wrong_training_numbers_are_refused_where_they_were_typed(training, changes, says):
     for key, value in changes.items():
         if key == "batch":
@@ -253,11 +259,22 @@ def test_a_training_ends_in_the_recap_of_the_article(training):
 
 
 def test_a_training_that_failed_on_one_device_shows_the_other(training):
-    learning = Learning(600, "synthetic", (1.0,), {p: (0.1,) for p in ("loading", "copy", "forward", "backward",
-                        "optimiser")}, ((600, 1.0),), 1.0, 0.9)  # fmt: skip
+    learning = Learning(
+        600,
+        "synthetic",
+        (1.0,),
+        {p: (0.1,) for p in ("loading", "copy", "forward", "backward", "optimiser")},
+        ((600, 1.0),),
+        1.0,
+        0.9,
+    )
     trained = replace(measurement("cpu", 128, 0.01, "mlp/train"), learning=learning)
-    run = Run("training", ENVIRONMENT, {"images": 600, "data": "synthetic", "networks": ["mlp"]},
-              (trained, Failure(Case("mlp/train", 128, "mps"), "Operator missing.")))  # fmt: skip
+    run = Run(
+        "training",
+        ENVIRONMENT,
+        {"images": 600, "data": "synthetic", "networks": ["mlp"]},
+        (trained, Failure(Case("mlp/train", 128, "mps"), quoted("Operator missing."))),
+    )
     finished("training", run, curves=(Curve(Case("mlp/train", 128, "cpu"), (600,), (1.0,), (1.0,)),))
     clean(training.run())
     assert any("Operator missing." in w.value for w in training.warning)
@@ -285,7 +302,7 @@ def test_a_wrong_answer_is_struck_out_and_never_wins(app):
     right = sweep({100: {"cpu": 1e-3, "mps": 5e-4}, 200: {"cpu": 4e-3, "mps": 5e-4}})
     check = Check(WRONG, 0.03, 1e-6, "Its result differs from the reference by 3.0 %.")
     outcomes = [
-        replace(o, status=WRONG, reason=check.text, check=check) if (o.case.size, o.case.device) == (200, "mps") else o
+        replace(o, status=WRONG, reason=check.reason, check=check) if (o.case.size, o.case.device) == (200, "mps") else o
         for o in right.outcomes
     ]
     run = replace(right, outcomes=tuple(outcomes))
@@ -343,7 +360,7 @@ def test_a_device_is_measured_against_itself_from_the_page(app):
 def test_a_job_that_ends_while_the_page_is_drawn_leaves_no_stop_button(app, monkeypatch):
     """It was running when the page began and is over when the page comes to it: the page is drawn once more."""
     runner = session.runner()
-    over = replace(runner.snapshot, state=State.BROKEN, kind="sweep", error="It broke at once.")
+    over = replace(runner.snapshot, state=State.BROKEN, kind="sweep", error=quoted("It broke at once."))
     now = [replace(over, state=State.RUNNING)]
     draw_button = live.st.button
 
@@ -385,9 +402,14 @@ def test_a_device_that_says_nothing_for_long_is_named_and_left_alone(app, monkey
     """Nothing can end a step that hangs; the page says what it looks like and what remains to be done."""
     runner = session.runner()
     now = replace(
-        runner.snapshot, state=State.RUNNING, kind="sweep", current=Case("matvec", 64, "mps"), stage="round 2",
-        run=sweep({64: {"cpu": 1e-3}}), told_at=clock.now() - 2 * live.SILENT_S,
-    )  # fmt: skip
+        runner.snapshot,
+        state=State.RUNNING,
+        kind="sweep",
+        current=Case("matvec", 64, "mps"),
+        stage=quoted("round 2"),
+        run=sweep({64: {"cpu": 1e-3}}),
+        told_at=clock.now() - 2 * live.SILENT_S,
+    )
     monkeypatch.setattr(type(runner), "snapshot", property(lambda self: now))
     clean(app.run())
     (told,) = [w.value for w in app.warning if "said nothing" in w.value]

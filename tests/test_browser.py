@@ -146,8 +146,11 @@ def test_the_address_holds_the_settings(tab):
         expect(tab.page).to_have_url(re.compile(f"{key}="))
     chosen = settings_in_address(tab)
     assert {key: chosen[key] for key in ("sizes", "effort", "spacing", "count")} == {
-        "sizes": ["My own"], "effort": ["Thorough"], "spacing": ["even"], "count": ["4"],
-    }  # fmt: skip
+        "sizes": ["My own"],
+        "effort": ["Thorough"],
+        "spacing": ["even"],
+        "count": ["4"],
+    }
     tab.page.reload()
     tab.loaded()
     assert settings_in_address(tab) == chosen

@@ -37,10 +37,12 @@ def test_the_axes_are_those_with_more_than_one_value():
 
 @pytest.mark.parametrize(
     ("x", "line", "held", "expected"),
-    [("size", "device", {"number format": "float32"}, {"CPU": [111, 121], "MPS": [112, 122]}),
-     ("device", "number format", {"size": 200}, {"float32": [121, 122], "autocast bfloat16": [321, 322]}),
-     ("number format", "size", {"device": "MPS"}, {"100": [112, 312], "200": [122, 322]})],
-)  # fmt: skip
+    [
+        ("size", "device", {"number format": "float32"}, {"CPU": [111, 121], "MPS": [112, 122]}),
+        ("device", "number format", {"size": 200}, {"float32": [121, 122], "autocast bfloat16": [321, 322]}),
+        ("number format", "size", {"device": "MPS"}, {"100": [112, 312], "200": [122, 322]}),
+    ],
+)
 def test_any_axis_lies_on_x_and_any_other_makes_lines(x, line, held, expected):
     figure = explore.along(varied(), x, line, "time", held)
     assert {trace.name: [round(1e6 * y) for y in trace.y] for trace in figure.data} == expected
@@ -109,11 +111,14 @@ def test_apples_counter_adds_its_parts_up(monkeypatch):
 
 @pytest.mark.parametrize(
     ("settings", "joules", "says"),
-    [({"cpu": {"covers": "", "absent": "No counter."}}, (), "Energy on CPU: absent. No counter."),
-     ({"cpu": {"covers": "the board", "absent": ""}}, (3.0,), "an estimate of the board"),
-     ({"cpu": {"covers": "the board", "absent": ""}}, (), "too short for the counter"),
-     ({"cpu": 3}, (), ""), (7, (), "")],
-)  # fmt: skip
+    [
+        ({"cpu": {"covers": "", "absent": "No counter."}}, (), "Energy on CPU: absent. No counter."),
+        ({"cpu": {"covers": "the board", "absent": ""}}, (3.0,), "an estimate of the board"),
+        ({"cpu": {"covers": "the board", "absent": ""}}, (), "too short for the counter"),
+        ({"cpu": 3}, (), ""),
+        (7, (), ""),
+    ],
+)
 def test_energy_says_what_it_covers_or_why_there_is_none(settings, joules, says):
     m = measurement("cpu", 128, 1e-3, workload="mlp/train")
     m = replace(m, learning=Learning(600, "some", (3.0,), {}, energy_j=joules))

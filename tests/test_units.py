@@ -9,9 +9,18 @@ from bench.text import units
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1.234e-5, "12.3 µs"), (9.999e-4, "1.00 ms"), (0, "0 s"), (3, "3.00 s"), (2e-9, "2.00 ns"), (1234, "1.23 ks"),
-     (math.nan, "–"), (-0.002, "-2.00 ms"), (5e-12, "0.00500 ns")],
-)  # fmt: skip
+    [
+        (1.234e-5, "12.3 µs"),
+        (9.999e-4, "1.00 ms"),
+        (0, "0 s"),
+        (3, "3.00 s"),
+        (2e-9, "2.00 ns"),
+        (1234, "1.23 ks"),
+        (math.nan, "–"),
+        (-0.002, "-2.00 ms"),
+        (5e-12, "0.00500 ns"),
+    ],
+)
 def test_three_digits_and_a_prefix(value, text):
     assert units.si(value, "s") == text
 

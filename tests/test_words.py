@@ -7,7 +7,7 @@ import pytest
 from babel.messages.pofile import read_po
 from fakes import ENVIRONMENT, sweep, trained
 from test_history import POINTS, at
-from texts import noted, texts
+from texts import texts
 
 from bench.analysis.verdicts import verdicts
 from bench.machine.apple import Mac
@@ -119,8 +119,19 @@ def said(app):
     """Whatever a page shows, but for what comes from the run and the machine."""
     for kind in ("title", "header", "subheader", "markdown", "caption", "info", "warning", "error", "success"):
         yield from (element.value for element in app.get(kind))
-    for kind in ("button", "selectbox", "multiselect", "number_input", "text_input", "select_slider", "button_group",
-                 "toggle", "metric", "tab", "expander"):  # fmt: skip
+    for kind in (
+        "button",
+        "selectbox",
+        "multiselect",
+        "number_input",
+        "text_input",
+        "select_slider",
+        "button_group",
+        "toggle",
+        "metric",
+        "tab",
+        "expander",
+    ):
         for element in app.get(kind):
             yield from filter(None, (element.label, getattr(element, "help", "")))
     for frame in app.dataframe:
@@ -152,19 +163,30 @@ def test_runs_kept_and_compared_in_indonesian_say_nothing_in_english(indonesian,
 
 
 def trainings(speedup):
-    outcomes = [trained(device, s / 469, s, {"forward": (0.1,), "backward": (0.01,)}) for device, s in
-                (("cpu", 8.0), ("mps", 8.0 / speedup))]  # fmt: skip
+    outcomes = [
+        trained(device, s / 469, s, {"forward": (0.1,), "backward": (0.01,)})
+        for device, s in (("cpu", 8.0), ("mps", 8.0 / speedup))
+    ]
     return Run("training", ENVIRONMENT, {}, tuple(outcomes))
 
 
 VERDICTS = [
-    *[sweep({n: {"cpu": 1e-3, "mps": 1e-3 / s} for n, s in row.items()}) for row in (
-        {100: 0.1, 1500: 0.5, 2000: 2, 3000: 4}, {100: 2, 200: 4}, {100: 0.1, 2000: 0.5}, {100: 2, 200: 0.5},
-        {100: 2, 200: 0.5, 300: 2}, {100: 2, 1200: 0.5, 1300: 2}, {100: 1.0}, {100: 0.5, 1000: 1.0, 1100: 1.0, 3000: 2},
-    )],
+    *[
+        sweep({n: {"cpu": 1e-3, "mps": 1e-3 / s} for n, s in row.items()})
+        for row in (
+            {100: 0.1, 1500: 0.5, 2000: 2, 3000: 4},
+            {100: 2, 200: 4},
+            {100: 0.1, 2000: 0.5},
+            {100: 2, 200: 0.5},
+            {100: 2, 200: 0.5, 300: 2},
+            {100: 2, 1200: 0.5, 1300: 2},
+            {100: 1.0},
+            {100: 0.5, 1000: 1.0, 1100: 1.0, 3000: 2},
+        )
+    ],
     *map(trainings, (4, 0.25, 1)),
     *map(load_recorded, TITLES),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("run", VERDICTS, ids=lambda run: run.kind)

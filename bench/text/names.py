@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from bench.records.case import Case, Variant
 from bench.records.environment import EMULATED, label_of
 from bench.records.reason import Reason
@@ -10,6 +12,8 @@ from bench.text.language import translate
 from bench.text.units import count
 from bench.workloads.networks import NETWORKS
 from bench.workloads.operations import OPERATIONS
+
+T = TypeVar("T")
 
 
 def workload_name(workload: str) -> str:
@@ -60,23 +64,32 @@ def on(what: str, variant: str) -> str:
 
 def variant_of(figure: Reason) -> str:
     """Of ``Run.variant_figure``."""
-    values = dict(figure.figures)
-    emulated = bool(values.pop("emulated", 0))
-    variant = Variant(**values)  # type: ignore[arg-type]  # as Run.variant_figure made it
-    return " · ".join([label_of(variant.device, EMULATED if emulated else ""), *variant.settings])
+    usual = Variant("?")
+    variant = Variant(*(_taken(figure, name, getattr(usual, name)) for name in Variant._fields))
+    hardware = EMULATED if _taken(figure, "emulated", 0) else ""
+    return " · ".join([label_of(variant.device, hardware), *variant.settings])
 
 
 def the_variant_of(figure: Reason) -> str:
+    """The same within a sentence: "the CPU"."""
     return _the(variant_of(figure))
 
 
 def case_of(figure: Reason) -> str:
     """Of ``Run.case_figure``."""
-    return _case(str(figure["workload"]), int(str(figure["size"])), several=bool(figure["several"]))
+    size, several = _taken(figure, "size", 0), _taken(figure, "several", 0)
+    return _case(_taken(figure, "workload", "?"), size, several=bool(several))
 
 
 def workload_of(figure: Reason) -> str:
-    return workload_name(str(figure["key"]))
+    """Of ``reason("workload", key="convnet/train")``."""
+    return workload_name(_taken(figure, "key", "?"))
+
+
+def _taken(figure: Reason, name: str, usual: T) -> T:
+    """A figure of this name and type; ``usual`` where there is none, as in a file of another version."""
+    value = dict(figure.figures).get(name)
+    return value if isinstance(value, type(usual)) else usual
 
 
 def _the(name: str) -> str:

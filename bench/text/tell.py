@@ -1,7 +1,8 @@
-"""Reasons in words, in the reader's language."""
+"""Reasons in words, in the reader's language. Whatever a file holds is told somehow: nothing here raises."""
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ NAMES: Mapping[str, Callable[[Reason], str]] = {  # kinds that stand for a name 
     "case": names.case_of,
     "workload": names.workload_of,
 }
+MISSING = "–"
 
 
 def tell(reason: Reason | None) -> str:
@@ -31,38 +33,46 @@ def tell(reason: Reason | None) -> str:
     return str(reason) if template is None else WRITER.format(translate(template), **dict(reason.figures))
 
 
-def written(figure: Figure) -> str:
+def told(figure: Figure) -> str:
     """A figure: quantities with prefix and unit, estimates as "3.90 times (3.70 to 4.10)", lists with commas."""
     if isinstance(figure, Reason):
         return tell(figure)
     if isinstance(figure, Quantity):
-        return (
-            percent(figure.value)
-            if figure.unit == "%"
-            else si(figure.value, figure.unit)
-            if figure.unit
-            else (significant(figure.value))
-        )
+        return _quantity(figure)
     if isinstance(figure, Estimate):
         return times(figure)
     if isinstance(figure, tuple):
-        return ", ".join(map(written, figure))
+        return ", ".join(map(told, figure))
     if isinstance(figure, str):
         return figure
     return count(figure) if isinstance(figure, int) else significant(figure)
 
 
+def _quantity(quantity: Quantity) -> str:
+    if quantity.unit == "%":
+        return percent(quantity.value)
+    return si(quantity.value, quantity.unit) if quantity.unit else significant(quantity.value)
+
+
+def _duration(figure: Figure) -> str:
+    seconds = figure.value if isinstance(figure, Quantity) else figure
+    return duration(seconds) if isinstance(seconds, int | float) and math.isfinite(seconds) else told(figure)
+
+
+def _span(figure: Figure) -> str:
+    return span(figure) if isinstance(figure, Estimate) else told(figure)
+
+
 class _Writer(string.Formatter):
     """Fills ``{name}`` with the figure; ``{name:duration}`` with a time for waiting, ``{name:span}`` with two ends."""
 
-    FORMS: Mapping[str, Callable[[Any], str]] = {"duration": duration, "span": span, "plain": str}
+    FORMS: Mapping[str, Callable[[Any], str]] = {"": told, "duration": _duration, "span": _span, "plain": str}
 
     def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
-        return kwargs.get(key, "–")  # a file of another version may lack a figure
+        return kwargs.get(key, MISSING)  # a file of another version may lack a figure
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        form = self.FORMS.get(format_spec)
-        return form(value) if form and not isinstance(value, str) else written(value)
+        return self.FORMS[format_spec](value)
 
 
 WRITER = _Writer()

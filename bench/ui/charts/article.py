@@ -1,4 +1,4 @@
-"""Figures of the article's story. Pure functions from results to Plotly, as in charts."""
+"""Figures of the article's story. Pure functions from results to Plotly."""
 
 from __future__ import annotations
 

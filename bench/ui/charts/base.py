@@ -1,4 +1,4 @@
-"""TODO."""
+"""What all figures share: colours, axes, error bars, and where the numbers come from."""
 
 from __future__ import annotations
 

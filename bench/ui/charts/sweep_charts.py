@@ -1,4 +1,4 @@
-"""Figures. Pure functions from results to Plotly: no Streamlit, no state."""
+"""Figures of a sweep against size: times, speed-ups, rates. Pure functions from results to Plotly: no state."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from bench.records.case import Case, Variant
 from bench.records.measurement import Measurement
 from bench.records.run import Run
 from bench.stats.crossover import Crossing
-from bench.text.language import retold, translate
+from bench.text.language import translate
 from bench.text.names import variant_name
+from bench.text.tell import tell
 from bench.text.units import count, si, significant, span
 from bench.ui.charts.base import (
     COLORS,
@@ -151,7 +152,7 @@ def _struck_out(figure: go.Figure, run: Run) -> None:
             mode="markers",
             name=translate("struck out"),
             marker={"symbol": "x", "size": 12, "color": [COLORS.get(m.case.device, "#888") for m in wrong]},
-            customdata=[escaped(f"{variant_name(run, m.case.variant)}: {retold(m.reason)}") for m in wrong],
+            customdata=[escaped(f"{variant_name(run, m.case.variant)}: {tell(m.reason)}") for m in wrong],
             hovertemplate="<b>%{x}</b>, struck out<br>%{customdata}<extra></extra>",
         )
 
@@ -183,5 +184,5 @@ def _hover(run: Run, m: Measurement, more: str = "") -> str:
                 ends=span(speedup),
             )
         )
-    lines += [escaped(line) for line in (more, *map(retold, (m.reason, *m.flags))) if line]
+    lines += [escaped(line) for line in (more, *map(tell, (m.reason, *m.flags))) if line]
     return "<br>".join(lines)

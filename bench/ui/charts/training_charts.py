@@ -1,4 +1,4 @@
-"""TODO."""
+"""Figures of a training: loss, time, and the phases of a step. Pure functions from results to Plotly."""
 
 from __future__ import annotations
 

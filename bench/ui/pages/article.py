@@ -14,11 +14,12 @@ from bench.text.language import translatable, translate
 from bench.text.units import duration
 from bench.ui.charts import article
 from bench.ui.parts.article_view import draw_replay, show_replay
-from bench.ui.parts.controls import choose_training, planned, rates
+from bench.ui.parts.controls import planned, rates
 from bench.ui.parts.downloads import chart_config
 from bench.ui.parts.live import follow, show_end, start_or_stop
 from bench.ui.parts.notices import about_devices
 from bench.ui.parts.session import load_torch, runner
+from bench.ui.parts.training_controls import choose_training
 from bench.workloads.article import ARTICLE_SIZES, published
 from bench.workloads.datasets import FASHION, available
 

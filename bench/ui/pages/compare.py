@@ -12,6 +12,8 @@ from bench.records.case import Case
 from bench.records.run import Run
 from bench.storage.store import Head, Store, StoreError
 from bench.text.language import translatable, translate
+from bench.text.names import full_name
+from bench.text.tell import tell
 from bench.text.units import listed
 from bench.ui.charts import comparison
 from bench.ui.parts.downloads import chart_config
@@ -109,7 +111,7 @@ def _load(store: Store, run_ids: list[str]) -> dict[str, Run]:
         try:
             runs[run_id] = store.load(run_id)
         except StoreError as error:
-            st.error(plain(error), icon=":material/error:")
+            st.error(plain(tell(error.reason)), icon=":material/error:")
     return runs
 
 
@@ -119,7 +121,7 @@ def _name(head: Head) -> str:
 
 def _comparison(found: Comparison, first: str, second: str, key: str, runs: tuple[Run, Run]) -> None:
     def named(case: Case) -> str:
-        return runs[case in found.only_second].in_full(case)
+        return full_name(runs[case in found.only_second], case)
 
     text = plain(sentence(found, translate("the first run"), translate("this run")))
     st.subheader(text[:1].upper() + text[1:], anchor=False)

@@ -8,12 +8,13 @@ import streamlit as st
 from bench.storage.reading import read_files
 from bench.storage.recorder import summary
 from bench.storage.store import Head, Store, StoreError
-from bench.text.language import retold, translatable, translate
+from bench.text.language import translatable, translate
+from bench.text.tell import tell
 from bench.text.units import count
 from bench.ui.pages import compare
 from bench.ui.parts.plain import plain
+from bench.ui.parts.run_view import show_run
 from bench.ui.parts.session import kept
-from bench.ui.parts.views import show_run
 
 SHOWN = 500  # rows at once; searching finds the others
 OPEN, UNDO = "open", "history undo"  # a run in the address; ids of the runs deleted last
@@ -78,7 +79,7 @@ def _table(heads: list[Head]) -> list[Head]:
             "kind": [translate(NAMES[head.kind]) for head in heads],
             "what": [head.what for head in heads],
             "devices": [head.devices for head in heads],
-            "verdict": [retold(head.summary) for head in heads],
+            "verdict": [tell(head.summary) for head in heads],
             "cases": [_cases(head) for head in heads],
             "chip": [head.chip for head in heads],
             "PyTorch": [head.torch for head in heads],
@@ -143,7 +144,7 @@ def _open(store: Store, run_id: str) -> None:
     try:
         run = store.load(run_id)
     except StoreError as error:
-        st.error(plain(error), icon=":material/error:")
+        st.error(plain(tell(error.reason)), icon=":material/error:")
         return
     st.divider()
     if run.outcomes:
@@ -169,7 +170,7 @@ def _files(store: Store) -> None:
             store.add_file(run, name.removesuffix(".json"), summary(run))
             st.success(translate("{name} is added.", name=plain(name)), icon=":material/check:")
         for complaint in complaints:
-            st.error(plain(complaint), icon=":material/error:")
+            st.error(plain(tell(complaint)), icon=":material/error:")
 
 
 def _undo(store: Store) -> None:

@@ -16,15 +16,17 @@ from bench.text.language import translate
 from bench.text.units import duration, size
 from bench.ui.charts import sweep_charts
 from bench.ui.parts import tables
-from bench.ui.parts.controls import choose_sweep, rates
+from bench.ui.parts.controls import rates
 from bench.ui.parts.downloads import chart_config
 from bench.ui.parts.experiments import NOISE, show_experiments
 from bench.ui.parts.live import begin, follow, show_end, start_or_stop
 from bench.ui.parts.notices import about_devices
+from bench.ui.parts.preset_buttons import ask, asked
 from bench.ui.parts.presets import OPERATIONS_PAGE
-from bench.ui.parts.questions import ask, asked
 from bench.ui.parts.session import load_torch, runner
-from bench.ui.parts.sweep_view import alt_text, axis_of, log_axes, show_sweep, sizes_of
+from bench.ui.parts.sweep_controls import choose_sweep
+from bench.ui.parts.sweep_tabs import alt_text, axis_of, log_axes, sizes_of
+from bench.ui.parts.sweep_view import show_sweep
 
 KIND = "sweep"
 

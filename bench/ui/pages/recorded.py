@@ -10,8 +10,8 @@ from bench.storage.recorder import summary
 from bench.text.language import translate
 from bench.ui.charts.base import provenance
 from bench.ui.parts.plain import plain
+from bench.ui.parts.run_view import show_run
 from bench.ui.parts.session import kept
-from bench.ui.parts.views import show_run
 
 
 def show() -> None:

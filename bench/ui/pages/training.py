@@ -13,12 +13,13 @@ from bench.measure.plans import TrainingPlan
 from bench.measure.training import train
 from bench.text.language import translate
 from bench.text.units import duration, size
-from bench.ui.parts.controls import choose_training, rates
+from bench.ui.parts.controls import rates
 from bench.ui.parts.live import begin, follow, show_end, start_or_stop
 from bench.ui.parts.notices import about_devices
+from bench.ui.parts.preset_buttons import ask, asked
 from bench.ui.parts.presets import TRAINING_PAGE
-from bench.ui.parts.questions import ask, asked
 from bench.ui.parts.session import load_torch, runner
+from bench.ui.parts.training_controls import choose_training
 from bench.ui.parts.training_view import draw_training, show_training
 from bench.workloads.datasets import FASHION, available
 

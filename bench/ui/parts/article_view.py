@@ -10,11 +10,13 @@ from bench.analysis.article_clocks import readings, sentences
 from bench.measure.job import Snapshot
 from bench.records.run import Run
 from bench.text.language import translatable, translate
+from bench.text.tell import tell
 from bench.ui.charts import article
 from bench.ui.parts import tables
+from bench.ui.parts.chart_cache import show_chart
 from bench.ui.parts.downloads import show_downloads
-from bench.ui.parts.drawn import show_chart
 from bench.ui.parts.notices import about_run
+from bench.ui.parts.plain import plain
 
 MATVEC = translatable(
     "The article's clock stopped when the product had been *queued*, while the accelerator was still at work, and it "
@@ -35,7 +37,7 @@ def show_replay(run: Run) -> None:
     """When it is over: what the clocks say, and why they differ."""
     about_run(run)
     for sentence in sentences(run):
-        st.markdown(f"**{sentence}**")
+        st.markdown(f"**{plain(tell(sentence))}**")
     if not readings(run):
         tables.failures(run)
         return

@@ -17,6 +17,7 @@ from bench.records.budget import sustained
 from bench.records.case import Case, again
 from bench.text.language import translate
 from bench.text.names import sized_name
+from bench.text.tell import tell
 from bench.text.units import count, si, significant
 from bench.ui.parts.live import begin, show_end
 from bench.ui.parts.session import runner
@@ -63,7 +64,7 @@ def _against_itself(plan: SweepPlan) -> None:
     last = runner().last(NOISE)
     if last and last.run and not last.active:
         for sentence in sweep_verdict.of_noise(last.run):
-            st.markdown(f"**{sentence}**")
+            st.markdown(f"**{plain(tell(sentence))}**")
 
 
 def _for_minutes(plan: SweepPlan) -> None:

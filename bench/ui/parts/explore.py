@@ -16,7 +16,7 @@ from bench.stats.estimate import Estimate
 from bench.text.language import translate
 from bench.text.units import count, si, significant
 from bench.ui.charts.base import COLORS, error_bars, finished, size_axis
-from bench.ui.parts.drawn import show_chart
+from bench.ui.parts.chart_cache import show_chart
 from bench.ui.parts.plain import escaped
 
 SIZE, THREADS, DEVICE, WHAT = "size", "CPU threads", "device", "what"

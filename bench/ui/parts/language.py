@@ -58,5 +58,5 @@ def _of_address() -> str | None:
 
 
 def _of_browser() -> str:
-    language = (st.context.locale or "").partition("-")[0]
-    return language if language in language.LANGUAGES else language.ENGLISH
+    name = (st.context.locale or "").partition("-")[0]
+    return name if name in language.LANGUAGES else language.ENGLISH

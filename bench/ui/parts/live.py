@@ -8,8 +8,9 @@ import streamlit as st
 
 from bench.measure import clock
 from bench.measure.job import Job, Snapshot, State
-from bench.text.language import retold, translatable, translate
+from bench.text.language import translatable, translate
 from bench.text.names import full_name
+from bench.text.tell import tell
 from bench.text.units import duration
 from bench.ui.parts.notices import about_keeping
 from bench.ui.parts.plain import plain
@@ -86,7 +87,7 @@ def _panel(kind: str, draw: Callable[[Snapshot], None]) -> None:
 
 
 def _progress(snapshot: Snapshot) -> None:
-    words = [retold(snapshot.stage)]
+    words = [tell(snapshot.stage)] if snapshot.stage else []
     if snapshot.current:
         words.insert(0, describe(snapshot))
     if snapshot.left_s is not None:
@@ -103,8 +104,8 @@ def _silence(snapshot: Snapshot) -> None:
     st.warning(
         translate(
             "{what} has said nothing for {silent}: either one step takes so long, or the device hangs. Stop is "
-            "heard when the step ends. If it never does, close the program and start it again: what is finished is kept, "
-            "and the run can be gone on with.",
+            "heard when the step ends. If it never does, close the program and start it again: what is finished is "
+            "kept, and the run can be gone on with.",
             what=what,
             silent=duration(silent),
         ),
@@ -122,7 +123,7 @@ def show_end(snapshot: Snapshot) -> None:
     """How the last job of a page ended, where it did not simply finish."""
     about_keeping(snapshot)
     if snapshot.state is State.BROKEN:
-        st.error(plain(retold(snapshot.error)), icon=":material/error:")
+        st.error(plain(tell(snapshot.error)), icon=":material/error:")
         if snapshot.run is not None or "DataError" not in snapshot.details:
             with st.expander(translate("Details for a report")):
                 st.code(snapshot.details, language=None)

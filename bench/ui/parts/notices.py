@@ -9,11 +9,12 @@ import streamlit as st
 from bench.analysis.caveats import caveats
 from bench.measure.job import Snapshot, State
 from bench.measure.resume import remainder
-from bench.records.refusal import PlanError
+from bench.records.reason import Reason, Refused
 from bench.records.run import REFERENCE, Run
-from bench.storage.store import Head, StoreError
-from bench.text.language import retold, translate
+from bench.storage.store import Head
+from bench.text.language import translate
 from bench.text.names import sized_name
+from bench.text.tell import tell
 from bench.ui.parts.plain import plain
 from bench.ui.parts.session import kept, runner
 
@@ -23,11 +24,11 @@ MOST_HEADLINES = 3
 def about_devices(snapshot: Snapshot) -> None:
     """Why there is nothing to compare, if there is nothing."""
     if snapshot.state is State.BROKEN and not snapshot.devices:
-        st.error(plain(snapshot.error), icon=":material/error:")
+        st.error(plain(tell(snapshot.error)), icon=":material/error:")
         st.code(snapshot.details, language=None)
         return
     if snapshot.devices and {device.name for device in snapshot.usable} == {REFERENCE}:
-        mps = next((plain(retold(device.reason)) for device in snapshot.devices if device.name == "mps"), "")
+        mps = next((plain(tell(device.reason)) for device in snapshot.devices if device.name == "mps"), "")
         st.info(
             translate(
                 "No accelerator here, so only the CPU can be measured. {mps} Its number formats and threads can "
@@ -41,13 +42,21 @@ def about_devices(snapshot: Snapshot) -> None:
 def about_keeping(snapshot: Snapshot) -> None:
     """Why a run is not kept on disk, if it is not."""
     if snapshot.notice:
-        st.warning(plain(snapshot.notice), icon=":material/save:")
+        st.warning(plain(tell(snapshot.notice)), icon=":material/save:")
 
 
 def about_store() -> None:
     """What was found when the store of runs was opened: damage, a run that a crash ended, or no store at all."""
+    if refused := kept().refused:
+        st.warning(
+            translate(
+                "{why} Runs are kept in memory only: download them before you close the program.",
+                why=plain(tell(refused)),
+            ),
+            icon=":material/save:",
+        )
     for notice in kept().notices:
-        st.warning(plain(notice), icon=":material/save:")
+        st.warning(plain(tell(notice)), icon=":material/save:")
     for head in list(kept().crashed):
         _about_crash(head)
 
@@ -61,7 +70,7 @@ def _about_crash(head: Head) -> None:
             case=sized_name(head.case),
             device=head.case.device.upper(),
         )
-    stage = f" ({retold(head.stage)})" if head.stage else ""
+    stage = f" ({tell(head.stage)})" if head.stage else ""
     st.warning(
         translate(
             "{end} {outcomes} of {planned} cases of that run ({what}, {when} UTC) are kept.",
@@ -93,21 +102,22 @@ def _go_on(head: Head) -> None:
         rest = remainder(kept().store.load(head.id), usable)
         runner().start(rest.job, rest.kind, rest.planned)
         _dismiss(head)
-    except (PlanError, StoreError, RuntimeError) as error:
-        st.toast(str(error), icon=":material/info:")
+    except Refused as error:
+        st.toast(plain(tell(error.reason)), icon=":material/info:")
 
 
 def _dismiss(head: Head) -> None:
     kept().crashed.remove(head)
 
 
-def headlines(sentences: Sequence[str]) -> None:
+def headlines(reasons: Sequence[Reason]) -> None:
     """The verdict in large type; more than a few sentences would shout, and become a list."""
+    sentences = [plain(tell(reason)) for reason in reasons]
     if len(sentences) <= MOST_HEADLINES:
         for sentence in sentences:
             st.subheader(sentence, anchor=False)
     else:
-        st.markdown("\n".join(f"- **{plain(sentence)}**" for sentence in sentences))
+        st.markdown("\n".join(f"- **{sentence}**" for sentence in sentences))
 
 
 def about_run(run: Run) -> None:
@@ -124,4 +134,4 @@ def about_run(run: Run) -> None:
 def about_caveats(run: Run) -> None:
     """One line for each reason to be careful with a result."""
     for line in caveats(run):
-        st.caption(f":material/warning: {plain(line)}")
+        st.caption(f":material/warning: {plain(tell(line))}")

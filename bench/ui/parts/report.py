@@ -18,8 +18,9 @@ from bench.records.run import REFERENCE, Run
 from bench.storage.writing import to_rows
 from bench.text.language import language, translatable, translate
 from bench.text.names import variant_name, workload_name
+from bench.text.tell import tell
 from bench.text.units import si, significant
-from bench.ui.charts import article, details, sweep_charts, training_charts
+from bench.ui.charts import article, roofline_chart, sample_charts, sweep_charts, training_charts
 from bench.workloads.operations import OPERATIONS
 
 STYLE = """
@@ -62,8 +63,8 @@ def report(run: Run) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="emulated">{escape(translate(EMULATED))}</p>' if run.emulated else "",
-        *(f'<p class="verdict">{escape(line)}</p>' for line in verdicts(run)),
-        *(f'<p class="doubt">⚠ {escape(line)}</p>' for line in caveats(run)),
+        *(f'<p class="verdict">{escape(tell(verdict))}</p>' for verdict in verdicts(run)),
+        *(f'<p class="doubt">⚠ {escape(tell(caveat))}</p>' for caveat in caveats(run)),
         *figures,
         f"<h2>{escape(translate('Every case'))}</h2>{_table(run)}",
         f"<h2>{escape(translate('Method'))}</h2><p>{escape(translate(METHOD))}</p>",
@@ -108,9 +109,9 @@ def _of_kind(run: Run) -> list[tuple[str, go.Figure]]:
     if len(run.variants) > 1:
         made.append(("Speed-up", sweep_charts.speedup_against_size(run, axis, sizes, True, crossings=crossings)))
     if run.devices != (REFERENCE,):
-        made.append((translate("Three clocks"), details.clocks_against_size(run, axis, sizes, True)))
+        made.append((translate("Three clocks"), sample_charts.clocks_against_size(run, axis, sizes, True)))
     if any(m.believed and m.cost.flops for m in run.measurements):
-        made.append((translate("Roofline"), details.roofline(run, ceilings.roofs(run))))
+        made.append((translate("Roofline"), roofline_chart.roofline(run, ceilings.roofs(run))))
     return made
 
 

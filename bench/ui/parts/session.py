@@ -6,6 +6,7 @@ import streamlit as st
 
 from bench.measure.job import State
 from bench.measure.runner import Runner
+from bench.records.reason import Reason
 from bench.storage.recorder import Recorder
 from bench.storage.store import Head, Store, StoreError, open_store
 from bench.text.language import translate
@@ -19,14 +20,15 @@ class Kept:
 
     def __init__(self) -> None:
         self.store: Store | None = None
-        self.notices: list[str] = []  # sentences for the page
+        self.notices: list[Reason] = []  # for the page
+        self.refused: Reason | None = None  # why there is no store
         self.crashed: list[Head] = []  # runs that a crash had ended, as they were then; dismissed ones are gone
         try:
             self.store = open_store()
             self.notices += self.store.notices
             self.crashed = self.store.recover_all()
         except StoreError as error:
-            self.notices.append(f"{error} Runs are kept in memory only: download them before you close the program.")
+            self.refused = error.reason
 
 
 @st.cache_resource(show_spinner=False)

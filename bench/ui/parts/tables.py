@@ -14,9 +14,11 @@ import streamlit as st
 from bench.analysis.article_clocks import readings
 from bench.records.case import Variant
 from bench.records.measurement import Failure, Measurement
+from bench.records.reason import Reason
 from bench.records.run import Run
-from bench.text.language import retold, translate
-from bench.text.names import case_name, variant_name
+from bench.text.language import translate
+from bench.text.names import case_name, short_name, variant_name
+from bench.text.tell import tell
 from bench.text.units import listed, si, significant, size
 from bench.ui.parts.plain import plain
 from bench.workloads.article import published
@@ -113,20 +115,20 @@ def replay_table(run: Run) -> None:
 
 def failures(run: Run) -> None:
     """Cases that could not run: a sentence for each reason, with all cases that it befell."""
-    by_reason: dict[tuple[Variant, str], list[Failure]] = {}
+    by_reason: dict[tuple[Variant, Reason], list[Failure]] = {}
     for failure in run.failures:
         by_reason.setdefault((failure.case.variant, failure.error), []).append(failure)
     for (variant, error), some in by_reason.items():
         cases = [failure.case for failure in some]
         names = [case_name(run, cases[0])]
         for before, case in itertools.pairwise(cases):
-            names.append((run.what if case.workload == before.workload else run.named)(case))
+            names.append((short_name if case.workload == before.workload else case_name)(run, case))
         st.warning(
             translate(
                 "{names} on {variant}: {error}",
                 names=listed(names, MOST_NAMED),
                 variant=variant_name(run, variant),
-                error=plain(retold(error)),
+                error=plain(tell(error)),
             ),
             icon=":material/block:",
         )
@@ -139,7 +141,7 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
         "status": translate(outcome.status),
     }
     if isinstance(outcome, Failure):
-        return row | {"note": retold(outcome.error)}
+        return row | {"note": tell(outcome.error)}
     mid, speedup = outcome.median_s, run.speedup(outcome)
     return row | {
         "median": mid.value,
@@ -155,7 +157,7 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
         "first call": outcome.first_call_s,
         **_memory(outcome),
         "samples": len(outcome.samples_s),
-        "note": " ".join(map(retold, (outcome.reason, *outcome.flags))).strip(),
+        "note": " ".join(map(tell, (outcome.reason, *outcome.flags))).strip(),
     }
 
 

@@ -12,10 +12,11 @@ from bench.measure.job import Snapshot
 from bench.records.curve import Curve, curves_of
 from bench.records.run import Run
 from bench.text.language import translatable, translate
+from bench.text.tell import tell
 from bench.ui.charts import training_charts
 from bench.ui.parts import tables
+from bench.ui.parts.chart_cache import show_chart
 from bench.ui.parts.downloads import chart_config, show_downloads
-from bench.ui.parts.drawn import show_chart
 from bench.ui.parts.explore import show_any_axis
 from bench.ui.parts.notices import about_caveats, about_run, headlines
 from bench.ui.parts.plain import plain
@@ -57,7 +58,7 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
     curves = curves or curves_of(run)
     headlines(training_verdict.of_training(run))
     for sentence in training_verdict.of_singles(run):
-        st.markdown(plain(sentence))
+        st.markdown(plain(tell(sentence)))
     about_run(run)
     about_caveats(run)
     if run.measurements:

@@ -1,8 +1,7 @@
-"""Figures that look behind a result: its clocks, samples and ceilings. Pure functions, as in charts."""
+"""Figures that look behind a result: its clocks, and its samples one by one. Pure functions, as in the other charts."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from statistics import median
 
@@ -10,14 +9,12 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bench.machine.ceilings import Roof
 from bench.records.measurement import Measurement
 from bench.records.run import Run
 from bench.text.language import translatable, translate
 from bench.text.names import short_name, variant_name
-from bench.text.units import count, si
+from bench.text.units import si
 from bench.ui.charts.base import COLORS, finished, points_of, size_axis, time_axis
-from bench.ui.parts.plain import escaped
 
 # name, line, seconds a call; the wall is the headline, the others say what a careless clock would have read
 CLOCKS: tuple[tuple[str, str, Callable[[Measurement], float | None]], ...] = (
@@ -105,52 +102,3 @@ def samples_of(m: Measurement, label: str) -> go.Figure:
     figure.update_yaxes(title=translate("time per call"), exponentformat="SI", ticksuffix="s", row=1, col=1)
     figure.update_layout(uirevision="samples", margin={"l": 70, "r": 10, "t": 20, "b": 60}, bargap=0.05)
     return figure
-
-
-def roofline(run: Run, roofs: Sequence[Roof]) -> go.Figure:
-    """FLOP/s against FLOP per byte, below what memory and arithmetic allow; roofs are dashed, with their basis."""
-    figure = go.Figure()
-    found = [m for m in run.measurements if m.believed and m.cost.flops]
-    intensities = [m.cost.arithmetic_intensity for m in found]
-    low, high = min(intensities) / 3, max(intensities) * 3
-    for variant in run.variants:
-        points = [m for m in points_of(run, variant) if m.cost.flops]
-        figure.add_scatter(
-            x=[m.cost.arithmetic_intensity for m in points],
-            y=[m.flops_per_s.value for m in points],
-            mode="lines+markers",
-            name=variant_name(run, variant),
-            line={"color": COLORS.get(variant.device), "width": 1},
-            marker={"size": 9},
-            customdata=[f"{count(m.case.size)}: {si(m.flops_per_s.value, 'FLOP/s')}" for m in points],
-            hovertemplate="%{customdata}, %{x:.3g} FLOP per byte<extra>%{fullData.name}</extra>",
-        )
-    for roof in roofs:
-        ridge = roof.flops_per_s / roof.bytes_per_s if roof.flops_per_s else high
-        xs = [low, *([ridge] if low < ridge < high else []), high]
-        ys = [min(roof.bytes_per_s * x, roof.flops_per_s or math.inf) for x in xs]
-        figure.add_scatter(
-            x=xs,
-            y=ys,
-            mode="lines",
-            name=escaped(roof.name),
-            hovertemplate="%{y:.3s}FLOP/s<extra>%{fullData.name}</extra>",
-            line={"color": COLORS.get(roof.device, "#888"), "dash": "dash", "width": 1.5},
-        )
-    figure.update_xaxes(title=translate("arithmetic intensity (FLOP per byte of least traffic)"), type="log")
-    figure.update_yaxes(title="FLOP/s", type="log", exponentformat="SI", ticksuffix="FLOP/s")
-    return finished(figure, run)
-
-
-def add_roofs(figure: go.Figure, roofs: Sequence[Roof], quantity: str) -> None:
-    """Ceilings as dashed lines over a figure of rates; ``quantity`` is "FLOP/s" or "B/s"."""
-    for roof in roofs:
-        top = roof.flops_per_s if quantity == "FLOP/s" else roof.bytes_per_s
-        if top:
-            figure.add_hline(
-                y=top,
-                line_dash="dash",
-                line_color=COLORS.get(roof.device, "#888"),
-                annotation_text=escaped(roof.name),
-                annotation_position="top left",
-            )
