@@ -1,24 +1,18 @@
 """Benchmarking PyTorch on CPU, Apple MPS and other accelerators.
 
-Layers; a module imports only from the rows above its own::
+Floors, the lowest first; a floor imports only from those above it in this list::
 
-    words
-    home  stats  units  timing  registry  apple  mirrors
-    database  data  datasets  presets  modules  ops  models  cases  compiling  environment  gate  fit
-    plans  results  devices  energy
-    estimate  trainer  runner  runfile  guards  analysis  memory
-    export  recorded
-    store  compare  verify  sampler  watch  attempts  disturbance
-    verify_networks  sweep  download  verdict  doubts
-    contest  training_verdict
-    training  replay
-    resume
-    conclusions  doctor  checkup  fresh
-    recorder
-    terminal
-    options
-    __main__  ui        ui is the only package that imports streamlit or plotly
+    stats      estimates, intervals, speed-ups, fits, crossovers: numbers in, numbers out
+    records    what a run is: case, measurement, failure, run, reason: immutable values
+    machine    where it runs: devices, memory, energy, chip, environment, the program's folder
+    workloads  what can be measured: operations, networks, inputs, data sets, the article's figures
+    analysis   what follows from a run: fits, verdicts, caveats, comparisons: values, not sentences
+    measure    how it is measured: clock, gate, sweep, training, verification, the runner, the doctor's checks
+    storage    where runs lie: database, recorder, reading and writing files, recorded runs
+    text       the only place with words for people: units, names, a sentence for every kind of reason, languages
+    cli        the jobs at a terminal
+    ui         the page: the only floor that imports streamlit or plotly
 
-Nothing here imports torch when it is imported, except ``devices`` and ``modules``: the page paints before
-torch is there, and only the runner's thread brings it in.
+``cli`` and ``ui`` know nothing of each other. Nothing imports torch when it is imported except ``machine.devices`` and
+what builds on it: the page paints before torch is there, and only the runner's thread brings it in.
 """

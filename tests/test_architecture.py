@@ -9,57 +9,133 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MODULES = sorted((ROOT / "bench").rglob("*.py"))
-DRAWING = re.search(r"::\n\n(.*?)\n\n", (ROOT / "bench/__init__.py").read_text(), re.DOTALL)[1]
-LAYERS = [line.split("  ui ")[0].split() + ["ui"] * ("  ui " in line) for line in DRAWING.splitlines()]
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+BENCH = ROOT / "bench"
+FLOORS = re.findall(r"^    (\w+)  ", ast.get_docstring(ast.parse((BENCH / "__init__.py").read_text())), re.MULTILINE)
+MODULES = sorted(BENCH.rglob("*.py"))
+HEAVY = {  # what a function may import for itself, since it costs a first page, or a machine that only measures, too much
+    "torch",
+    "torchvision",
+    "pandas",
+    "plotly",
+    "scipy",
+    "pydantic",
+    "pydantic_core",
+    "babel",
+    "tqdm",
+    "psutil",
+    "filelock",
+    "platformdirs",
+    "pynvml",
+    "zeus_apple_silicon",
+}
 every_module = pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 
 
 def imports(tree):
-    """(name, is it at the top of the module?) of everything imported."""
-    top = set(map(id, tree.body))
+    """(full name, is it at the top of the module or only for types?) of everything imported."""
+    top = {id(node) for node in tree.body}
+    typing = [n for n in tree.body if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)]
+    top |= {id(node) for block in typing for node in block.body}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, id(node) in top) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports name their floor"
             yield from ((f"{node.module}.{alias.name}", id(node) in top) for alias in node.names)
 
 
-def layer(path):
-    return path.relative_to(ROOT / "bench").parts[0].removesuffix(".py")
+def floor(path):
+    return path.relative_to(BENCH).parts[0]
 
 
-def test_every_module_is_in_the_drawing():
-    assert {layer(p) for p in MODULES} - {"__init__"} == set(RANK)
+def test_floors_are_the_folders_and_nothing_lies_loose():
+    folders = {p.name for p in BENCH.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert set(FLOORS) == folders
+    assert {p.name for p in BENCH.iterdir() if p.is_file()} == {"__init__.py", "__main__.py"}
+    assert all((BENCH / name / "__init__.py").is_file() for name in FLOORS)
 
 
 @every_module
-def test_a_module_imports_only_from_the_rows_above(path):
-    if layer(path) == "ui":
+def test_a_module_imports_only_from_floors_below(path):
+    if path.parent == BENCH:
         return
-    for name, top in imports(ast.parse(path.read_text())):
+    here = floor(path)
+    for name, _ in imports(ast.parse(path.read_text())):
         package, _, rest = name.partition(".")
-        assert package not in {"streamlit", "plotly"}, f"{path.name} imports {package}: only bench/ui may"
-        if package == "bench" and top:
-            below = [part for part in rest.split(".") if part in RANK][0]  # noqa: RUF015
-            assert RANK[below] < RANK[layer(path)], f"{path.name} imports {name}"
+        assert package not in {"streamlit", "plotly"} or here == "ui", f"{path.name} imports {package}: only ui may"
+        if package == "bench" and rest:
+            there = rest.partition(".")[0]
+            assert FLOORS.index(there) <= FLOORS.index(here), f"{path} imports {name}"
+            assert (here, there) != ("ui", "cli"), "the page and the terminal know nothing of each other"
 
 
 @every_module
-def test_only_timing_reads_a_clock(path):
+def test_an_import_inside_a_function_is_for_its_cost(path):
+    """Of a package that takes long to load, or of a room of ours that loads one."""
+    text = path.read_text()
+    assert "import_module" not in text and "__import__" not in text
+    for name, top in imports(ast.parse(text)):
+        package = name.partition(".")[0]
+        assert top or package in HEAVY or (package == "bench" and loads_torch(name)), f"{path} imports {name} inside"
+
+
+def loads_torch(name):
+    """Does this room of ours import torch, or belong to a page, when it is imported?"""
+    module = name if module_file(name) else name.rpartition(".")[0]
+    return module.startswith("bench.ui.") or bool(
+        HEAVY & {one.partition(".")[0] for one, top in imports(ast.parse(module_file(module).read_text())) if top}
+        or any(
+            loads_torch(one)
+            for one, top in imports(ast.parse(module_file(module).read_text()))
+            if (top and one.startswith("bench.measure.discovery")) or one.startswith("bench.machine.devices")
+        )
+    )
+
+
+def module_file(name):
+    path = ROOT / (name.replace(".", "/") + ".py")
+    return path if path.is_file() else None
+
+
+@every_module
+def test_only_the_clock_reads_a_clock(path):
     names = {name for name, _ in imports(ast.parse(path.read_text()))}
     clocks = {n for n in names if n == "time" or n.startswith("time.") or n == "timeit"}
-    assert not clocks or path.name == "timing.py"
-    if path.name != "timing.py":
+    assert not clocks or path == BENCH / "measure/clock.py"
+    if path != BENCH / "measure/clock.py":
         assert "perf_counter" not in path.read_text()
 
 
 @every_module
-def test_only_timing_and_what_it_serves_waits_for_a_device(path):
-    """Others hand ``synchronize`` on to timing; trainer waits between phases that it takes apart, memory untimed."""
-    if path.name not in ("timing.py", "devices.py", "learner.py", "memory.py", "checkup.py"):
+def test_only_the_clock_and_what_it_serves_waits_for_a_device(path):
+    """Others hand ``synchronize`` on to the clock; a trainer waits between phases it takes apart, memory untimed."""
+    if path.name not in ("clock.py", "devices.py", "trainer.py", "memory.py", "device_checks.py"):
         assert "synchronize(" not in path.read_text()
+
+
+@every_module
+def test_the_core_holds_no_sentences(path):
+    """A reason is a value below ``text``: nothing there knows the reader's language, nor joins words and figures."""
+    if path.parent == BENCH or FLOORS.index(floor(path)) >= FLOORS.index("text"):
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("because", "quoted") and node.args:
+            assert not isinstance(node.args[0], ast.JoinedStr), f"{path}:{node.lineno}: a kind with figures in it"
+        if (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "id", "") == "reason"
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            assert re.fullmatch(r"[a-z][a-z0-9_]*", node.args[0].value), f"{path}:{node.lineno}"
+
+
+@every_module
+def test_classes_and_functions_are_short(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            lines = node.end_lineno - node.lineno + 1
+            most = 150 if isinstance(node, ast.ClassDef) else 55
+            assert lines <= most, f"{path.name}:{node.lineno} {node.name} has {lines} lines"
 
 
 @every_module

@@ -9,7 +9,7 @@ import pytest
 from fakes import ENVIRONMENT
 
 from bench.records.case import Case, Variant
-from bench.records.reason import Quantity, Reason, quoted, reason
+from bench.records.reason import Quantity, Reason, quoted, because
 from bench.records.run import Run
 from bench.stats import Estimate
 from bench.text import language
@@ -148,17 +148,17 @@ RUN = Run("sweep", ENVIRONMENT)
         ((1000, "b"), "1\u202f000, b", "1.000, b"),
         (quoted("{x}"), "{x}", "{x}"),
         (
-            reason("case", workload="convnet/train", size=128, several=1),
+            because("case", workload="convnet/train", size=128, several=1),
             "Training ConvNet, batch 128",
             "Pelatihan ConvNet, batch 128",
         ),
-        (reason("workload", key="matvec"), "Matrix × vector", "Matriks × vektor"),
+        (because("workload", key="matvec"), "Matrix × vector", "Matriks × vektor"),
         (
-            reason("variant", **Variant("mps", "float16", 2)._asdict(), emulated=1),
+            because("variant", **Variant("mps", "float16", 2)._asdict(), emulated=1),
             "MPS (emulated) · float16 · 2 threads",
             "MPS (emulated) · float16 · 2 threads",
         ),
-        (reason("the_variant", **Variant("cpu")._asdict(), emulated=0), "the CPU", "CPU"),
+        (because("the_variant", **Variant("cpu")._asdict(), emulated=0), "the CPU", "CPU"),
     ],
 )
 def test_figures_are_written_for_the_reader(figure, english, indonesian):
@@ -184,12 +184,12 @@ def test_figures_are_written_for_the_reader(figure, english, indonesian):
 )
 def test_a_place_may_ask_for_a_form_of_its_own(monkeypatch, template, figure, text):
     monkeypatch.setitem(TEMPLATES, "asked", template)
-    assert tell(reason("asked", x=figure)) == text
+    assert tell(because("asked", x=figure)) == text
 
 
 def test_no_reason_is_no_text_and_one_of_a_newer_version_is_shown():
     assert tell(None) == ""
-    assert tell(reason("of_tomorrow", size=3)) == "of_tomorrow(size=3)"
+    assert tell(because("of_tomorrow", size=3)) == "of_tomorrow(size=3)"
 
 
 @pytest.mark.parametrize("kind", [*TEMPLATES, *NAMES])
@@ -217,5 +217,5 @@ def test_whatever_a_file_holds_is_told(kind, value):
 
 @pytest.mark.parametrize("case", [Case("matvec", 1500, "cpu"), Case("mlp/infer", 1, "mps", "float16")])
 def test_what_a_run_says_of_its_cases_is_told_after_a_file_too(case):
-    for figure in (RUN.case_figure(case), reason("variant", emulated=0, **case.variant._asdict())):
+    for figure in (RUN.case_figure(case), because("variant", emulated=0, **case.variant._asdict())):
         assert tell(Reason.from_plain(figure.plain())) == tell(figure) != ""

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from bench.text.language import noted
-
 TIMEOUT_S = 8.0
 LEVELS = 4  # of cores that are asked for; chips have two or three
 SYSCTL = ("hw.model", *(f"hw.perflevel{i}.{what}" for i in range(LEVELS) for what in ("name", "physicalcpu")))
@@ -47,7 +45,7 @@ def power_now() -> tuple[str, str]:
 def power_source(text: str) -> str:
     """From ``pmset -g batt``, which desktops answer too: "Now drawing from 'AC Power'"."""
     found = re.search(r"drawing from '(\w+) Power'", text)
-    sources = {"AC": noted("mains"), "Battery": noted("battery"), "UPS": noted("battery")}
+    sources = {"AC": "mains", "Battery": "battery", "UPS": "battery"}
     return sources.get(found[1], "unknown") if found else "unknown"
 
 

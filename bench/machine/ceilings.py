@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from bench.records.environment import Environment
+from bench.records.reason import Reason, because
 from bench.records.run import Run
-from bench.text.language import noted, translate
 
 CHIPS = Path(__file__).parent / "apple-chips.csv"
 MARGIN = 1.15  # vendor figures are rounded and clocks are estimated
@@ -24,7 +24,7 @@ class Ceiling:
 
     flops_per_s: float
     bytes_per_s: float
-    basis: str  # "vendor", "measured copy": where the figures come from
+    basis: Reason  # where the figures come from
 
 
 @cache
@@ -45,10 +45,8 @@ def ceiling(environment: Environment, device: str, copy_bytes_per_s: float = 0.0
     chip = _listed_chip(environment)
     if chip and not environment.is_emulated(device):
         roof = chip_roof(chip, device)
-        return Ceiling(
-            roof.flops_per_s * MARGIN, roof.bytes_per_s * MARGIN, noted("published for the {chip}", chip=chip)
-        )
-    return Ceiling(0.0, copy_bytes_per_s * COPY_MARGIN, noted("twice the copy measured here"))
+        return Ceiling(roof.flops_per_s * MARGIN, roof.bytes_per_s * MARGIN, because("published_for_chip", chip=chip))
+    return Ceiling(0.0, copy_bytes_per_s * COPY_MARGIN, because("twice_measured_copy"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class Roof:
     """What a device, or a chip, can do at most, to be drawn; 0 where nothing is known."""
 
     device: str
-    name: str  # says whose it is, and whether it was published or measured
+    name: Reason  # whose it is, and whether it was published or measured
     flops_per_s: float
     bytes_per_s: float
 
@@ -69,7 +67,7 @@ def roofs(run: Run) -> list[Roof]:
     copied = run.settings.get("copy_bytes_per_s")
     copied = copied if isinstance(copied, Mapping) else {}
     return [
-        Roof(device, f"{run.label(device)}: {translate('copy measured here')}", 0.0, float(copied[device]))
+        Roof(device, because("roof_measured", label=run.label(device)), 0.0, float(copied[device]))
         for device in run.devices
         if isinstance(copied.get(device), int | float) and copied[device] > 0
     ]
@@ -79,4 +77,4 @@ def chip_roof(chip: str, device: str = "mps") -> Roof:
     """The published ceiling of an Apple chip; its FLOP/s are the GPU's, in float32."""
     row = apple_chips()[chip]
     flops = float(row["fp32_gpu_tflops"] or 0) * 1e12 if device == "mps" else 0.0
-    return Roof(device, f"{translate('published')}: {chip}", flops, float(row["memory_bandwidth_gb_s"]) * 1e9)
+    return Roof(device, because("roof_published", chip=chip), flops, float(row["memory_bandwidth_gb_s"]) * 1e9)

@@ -18,7 +18,7 @@ import torch
 
 from bench.machine.environment import chip_name
 from bench.records.case import kind_of
-from bench.text.language import noted
+from bench.records.reason import DeviceRefused, Reason, because, reason_of
 
 FALLBACK = "fall back to run on the CPU"  # in PyTorch's warning when an operator that MPS lacks runs elsewhere
 # What a device says when it cannot: out of memory, operator missing, dtype unsupported.
@@ -51,14 +51,14 @@ class Device:
         self.synchronize()
         return start.elapsed_time(end) / 1e3 / calls
 
-    def why_broken(self) -> str:
-        """What a device says to the smallest of sums; empty if it still works. Some errors are for good."""
+    def why_broken(self) -> Reason | None:
+        """What a device says to the smallest of sums; None if it still works. Some errors are for good."""
         try:
             if (torch.ones(2, device=self.torch) + 1).sum().item() == 4:
-                return ""
+                return None
         except DEVICE_ERRORS as error:
-            return one_line(error)
-        return "1 + 1 is no longer 2 on it"
+            return reason_of(error)
+        return because("no_sum")
 
     def release_memory(self) -> None:
         """Give cached blocks back, so that one case does not starve the next."""
@@ -90,12 +90,12 @@ class Device:
 
 
 @contextmanager
-def fallback_flags() -> Iterator[list[str]]:
+def fallback_flags() -> Iterator[list[Reason]]:
     """What the body runs on the CPU for want of an operator: a sentence for each, there once the body is over.
 
     PyTorch says so once a process, whichever operator was the first; here every time.
     """
-    flags: list[str] = []
+    flags: list[Reason] = []
     always = torch.is_warn_always_enabled()
     torch.set_warn_always(True)
     try:
@@ -107,8 +107,8 @@ def fallback_flags() -> Iterator[list[str]]:
     for text in dict.fromkeys(str(warning.message) for warning in said):
         if FALLBACK in text:
             operator = re.search(r"'(?:\w+::)?([\w.]+)'", text)
-            what = noted("The operator {name}", name=operator[1]) if operator else noted("An operator")
-            flags.append(noted("{what}, which the device lacks, ran on the CPU instead.", what=what))
+            what = because("named_operator", name=operator[1]) if operator else because("some_operator")
+            flags.append(because("ran_on_cpu", what=what))
 
 
 @contextmanager
@@ -119,13 +119,7 @@ def cpu_threads(number: int) -> Iterator[None]:
         torch.set_num_threads(number)
     try:
         if number and torch.get_num_threads() != number:
-            raise RuntimeError(f"PyTorch did not take {number} threads, it uses {torch.get_num_threads()}.")
+            raise DeviceRefused("threads_refused", number=number, used=torch.get_num_threads())
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def one_line(error: BaseException) -> str:
-    """An exception as one sentence: its type only where it has no text."""
-    lines = str(error).strip().splitlines()
-    return lines[0].strip() if lines else type(error).__name__

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.records.environment import pretends
-from bench.text.language import noted
+from bench.records.reason import Reason, because
 
 SHORTEST_S = 2.0  # of a stretch: a shorter one is a matter of the counter's ticks
-APPLE, NVIDIA = noted("CPU, GPU and memory of the chip"), noted("the GPU's board")
+APPLE, NVIDIA = because("energy_of_apple_chip"), because("energy_of_gpu_board")
 
 
 @dataclass(frozen=True)
@@ -23,26 +23,26 @@ class Meter:
     """``read()`` gives joules since some moment; None where ``reason`` says why not."""
 
     read: Callable[[], float] | None
-    reason: str = ""
-    covers: str = ""
+    reason: Reason | None = None
+    covers: Reason | None = None
 
 
 def meter(device: str, hardware: str) -> Meter:
     """The counter that tells what work on this device takes."""
     if pretends(hardware):
-        return Meter(None, noted("An emulated device uses no energy of its own."))
+        return Meter(None, because("emulated_energy"))
     if sys.platform == "darwin" and device in ("cpu", "mps"):
         return _apple()
     if device == "cuda":
         return _nvidia()
-    return Meter(None, noted("No package reads this processor's energy here without special rights."))
+    return Meter(None, because("no_energy_counter"))
 
 
 def _apple() -> Meter:
     try:
         from zeus_apple_silicon import AppleEnergyMonitor
     except ImportError:
-        return Meter(None, noted("Install {package} to see it: pip install {package}", package="zeus-apple-silicon"))
+        return Meter(None, because("install_to_see", package="zeus-apple-silicon"))
     monitor, total = AppleEnergyMonitor(), [0.0]
     monitor.begin_window("bench")
 
@@ -62,12 +62,12 @@ def _nvidia() -> Meter:
     try:
         import pynvml
     except ImportError:
-        return Meter(None, noted("Install {package} to see it: pip install {package}", package="nvidia-ml-py"))
+        return Meter(None, because("install_to_see", package="nvidia-ml-py"))
     try:
         pynvml.nvmlInit()
         uuid = f"GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}"
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         pynvml.nvmlDeviceGetTotalEnergyConsumption(handle)
     except pynvml.NVMLError as error:
-        return Meter(None, noted("The driver does not tell: {error}", error=error))
+        return Meter(None, because("driver_does_not_tell", error=str(error)))
     return Meter(lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3, covers=NVIDIA)

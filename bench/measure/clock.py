@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bench.records.reason import DeviceRefused
+
 process_seconds: Callable[[], float] = time.process_time  # CPU seconds of all threads; only the replay asks it
 now: Callable[[], float] = time.perf_counter  # seconds; everything else in bench asks this one
 Synchronize = Callable[[], None]
@@ -40,8 +42,8 @@ class Block:
         return (self.queued - self.start) / self.calls
 
 
-class ClockError(RuntimeError):
-    """The clock is no clock: one sentence."""
+class ClockError(DeviceRefused):
+    """The clock is no clock."""
 
 
 def time_block(step: Callable[[], object], synchronize: Synchronize, calls: int = 1) -> Block:
@@ -54,7 +56,7 @@ def time_block(step: Callable[[], object], synchronize: Synchronize, calls: int 
     synchronize()
     end = now()
     if not start <= queued <= end:
-        raise ClockError("The clock went backwards while this was timed: measure it again.")
+        raise ClockError("clock_went_backwards")
     return Block(start, queued, end, calls)
 
 

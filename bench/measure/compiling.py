@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from bench.records.formats import computed, stored
+from bench.records.reason import DeviceRefused
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,7 +44,7 @@ def surely_compiled(wanted: bool) -> Iterator[None]:
     before = _graphs() if wanted else 0
     yield
     if wanted and _graphs() == before:
-        raise RuntimeError("torch.compile left it as it is: PyTorch compiles nothing of it.")
+        raise DeviceRefused("not_compiled")
 
 
 def _graphs() -> int:
@@ -75,5 +76,5 @@ def autocast(device: str, dtype: str) -> AbstractContextManager:
         return nullcontext()
     context = torch.autocast(device, getattr(torch, computed(dtype)))
     if not context._enabled:  # it only warns, and computes in float32
-        raise RuntimeError(f"PyTorch has no autocast to {computed(dtype)} on {device}.")
+        raise DeviceRefused("no_autocast", dtype=computed(dtype), device=device)
     return context

@@ -6,12 +6,11 @@ and writes one file to send. A check that can't be made says why, and costs the 
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,7 @@ from bench.measure.clock import time_block
 from bench.measure.disturbance import slowdown_beside_a_page
 from bench.measure.gate import Gate
 from bench.records.environment import Environment
-from bench.text.language import noted
-from bench.text.units import si, significant, size, times
+from bench.records.reason import DeviceRefused, Quantity, Reason, because, reason_of
 
 if TYPE_CHECKING:
     from bench.machine.devices import Device
@@ -52,9 +50,9 @@ class Verdict:
     """What one check found: ``good`` is None where it could not be made."""
 
     device: str
-    name: str
+    name: Reason
     good: bool | None
-    text: str
+    text: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +63,34 @@ class Checkup:
     checks: tuple[Verdict, ...]
 
 
-def check_up(device: Device, gaps: dict[str, str], tell: Callable[[str], None] = lambda name: None) -> list[Verdict]:
+def check_up(
+    device: Device, gaps: Mapping[str, Reason], tell: Callable[[Reason], None] = lambda name: None
+) -> list[Verdict]:
     """Every check on one accelerator, most of a minute; ``gaps`` are number formats that it lacks, with reasons."""
-    from bench.machine.devices import DEVICE_ERRORS, one_line
+    from bench.machine.devices import DEVICE_ERRORS
 
-    checks: dict[str, Callable[[Device], tuple[bool | None, str]]] = {
-        noted("waiting"): _waiting,
-        noted("events"): _events,
-        noted("memory"): _memory,
-        noted("idle penalty"): _idle,
-        **{noted("result: {name}", name=name): partial(_result, make=make) for name, make in _doubtful().items()},
-        noted("two threads"): _two_threads,
-        noted("page"): _page,
+    checks: dict[Reason, Callable[[Device], tuple[bool | None, Reason]]] = {
+        because("waiting"): _waiting,
+        because("events"): _events,
+        because("memory"): _memory,
+        because("idle_penalty"): _idle,
+        **{because("check_of_result", name=name): partial(_result, make=make) for name, make in _doubtful().items()},
+        because("two_threads"): _two_threads,
+        because("page"): _page,
     }
-    formats = "; ".join(f"{name}: {reason}" for name, reason in gaps.items()) or noted("all of them work")
-    found = [Verdict(device.name, noted("number formats"), not set(gaps) - {"float64"}, formats)]
+    missing = tuple(because("format_missing", dtype=name, reason=why) for name, why in gaps.items())
+    formats = because("several", parts=missing) if missing else because("all_formats_work")
+    found = [Verdict(device.name, because("number_formats"), not set(gaps) - {"float64"}, formats)]
     for name, check in checks.items():
         tell(name)
         try:
             found.append(Verdict(device.name, name, *check(device)))
         except DEVICE_ERRORS as error:
-            found.append(Verdict(device.name, name, None, one_line(error)))
+            found.append(Verdict(device.name, name, None, reason_of(error)))
     return found
 
 
-def check_every(devices: Iterable[DeviceInfo], tell: Callable[[str], None]) -> Checkup:
+def check_every(devices: Iterable[DeviceInfo], tell: Callable[[Reason], None]) -> Checkup:
     """Every check on every accelerator among these usable devices; ``tell`` hears of each before it is made."""
     from bench.machine.devices import Device
 
@@ -98,29 +99,26 @@ def check_every(devices: Iterable[DeviceInfo], tell: Callable[[str], None]) -> C
     for info in devices:
         if info.name != "cpu":
             found += check_up(
-                Device(info.name), dict(info.gaps), lambda name, label=info.label: tell(f"{label}: {name}")
+                Device(info.name),
+                dict(info.gaps),
+                lambda name, label=info.label: tell(because("check_on", label=label, name=name)),
             )
     if found:
-        tell("CPU: page")
-        found.append(Verdict("cpu", "page", *_page(Device("cpu"))))  # it shares its cores with the page
+        tell(because("check_on", label="CPU", name=because("page")))
+        found.append(Verdict("cpu", because("page"), *_page(Device("cpu"))))  # it shares its cores with the page
     return Checkup(capture_environment({info.name: info.hardware for info in devices}), tuple(found))
 
 
 def check_here(control: Control) -> None:
     """A job: what ``check_every`` finds, published as ``told``."""
 
-    def tell(stage: str) -> None:
+    def tell(stage: Reason) -> None:
         control.check()
         control.publish(stage=stage)
 
     with control.timed():
         checkup = check_every(control.devices.values(), tell)
     control.publish(told=(checkup,))
-
-
-def to_send(checkup: Checkup) -> str:
-    """All of it as one JSON text; like a run, without host or user name."""
-    return json.dumps(asdict(checkup), indent=1, ensure_ascii=False)
 
 
 def _step(device: Device, n: int = PRODUCT) -> Callable[[], object]:
@@ -130,41 +128,41 @@ def _step(device: Device, n: int = PRODUCT) -> Callable[[], object]:
     return lambda: a @ a
 
 
-def _waiting(device: Device) -> tuple[bool, str]:
+def _waiting(device: Device) -> tuple[bool, Reason]:
     """Once waited for, nothing is left to wait for; and what was queued takes longer than queueing it."""
     step, sync = _step(device), device.synchronize
     time_block(step, sync, CALLS)
     block = time_block(step, sync, CALLS)
     rest = time_block(lambda: None, sync).seconds
-    text = noted(
-        "queued after {queued} a call, done after {done}; waiting once more takes {rest}",
-        queued=si(block.dispatch_per_step, "s"),
-        done=si(block.per_step, "s"),
-        rest=si(rest, "s"),
+    text = because(
+        "check_waited",
+        queued=Quantity(block.dispatch_per_step, "s"),
+        done=Quantity(block.per_step, "s"),
+        rest=Quantity(rest, "s"),
     )
     return rest < AGREE * block.seconds, text
 
 
-def _events(device: Device) -> tuple[bool, str]:
+def _events(device: Device) -> tuple[bool, Reason]:
     step = _step(device)
     time_block(step, device.synchronize, CALLS)
     wall = min(time_block(step, device.synchronize, CALLS).per_step for _ in range(3))
     readings = [device.seconds_by_events(step, CALLS) for _ in range(3)]
     if None in readings:
-        raise RuntimeError(noted("This device has no events."))
+        raise DeviceRefused("no_events")
     own = min(readings)
-    text = noted("its own clock says {own} a call, the wall {wall}", own=si(own, "s"), wall=si(wall, "s"))
+    text = because("check_events", own=Quantity(own, "s"), wall=Quantity(wall, "s"))
     return abs(own / wall - 1) < AGREE, text
 
 
-def _memory(device: Device) -> tuple[bool, str]:
+def _memory(device: Device) -> tuple[bool, Reason]:
     """A tensor of 64 MB shows in the allocator, and is gone with it."""
     import torch
 
     module = device.module
     read = getattr(module, "current_allocated_memory", None) or getattr(module, "memory_allocated", None)
     if read is None:
-        raise RuntimeError(noted("This device does not tell what it has allocated."))
+        raise DeviceRefused("no_allocation_figure")
     wanted, before = 2**26, read()
     tensor = torch.ones(wanted // 4, device=device.torch)
     device.synchronize()
@@ -172,29 +170,22 @@ def _memory(device: Device) -> tuple[bool, str]:
     del tensor
     left = read() - before
     good = abs(grown - wanted) < AGREE * wanted and left < AGREE * wanted
-    return good, noted(
-        "a tensor of {wanted} shows as {grown}, and as {left} once it is gone",
-        wanted=size(wanted),
-        grown=size(grown),
-        left=size(max(left, 0)),
+    return good, because(
+        "check_memory", wanted=Quantity(wanted, "B"), grown=Quantity(grown, "B"), left=Quantity(max(left, 0), "B")
     )
 
 
-def _idle(device: Device) -> tuple[bool, str]:
+def _idle(device: Device) -> tuple[bool, Reason]:
     """What rounds wake a device for; never a fault."""
     step, sync = _step(device, 256), device.synchronize
     busy = min(time_block(step, sync, CALLS).per_step for _ in range(5))
     threading.Event().wait(IDLE_S)
     rested = time_block(step, sync, 1).per_step
     factor = significant(rested / busy, 2)
-    return True, noted(
-        "the first call after {rest} s of rest takes {factor} times as long as a busy one",
-        rest=f"{IDLE_S:g}",
-        factor=factor,
-    )
+    return True, because("check_idle", rest=Quantity(IDLE_S, ""), factor=factor)
 
 
-def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, str]:
+def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, Reason]:
     """The same work on the CPU in float64 and on the device, from the same numbers."""
     import torch
 
@@ -205,10 +196,10 @@ def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, s
     exact = make(drawn(torch.float64, "cpu"))
     got = make(drawn(torch.float32, device.torch)).cpu().double()
     error = ((got - exact).abs().max() / exact.abs().max().clamp_min(1e-12)).item()
-    return error < TOLERANCE, noted("off by {part} % of the largest value", part=significant(100 * error, 2))
+    return error < TOLERANCE, because("check_result", part=Quantity(error, "%"))
 
 
-def _doubtful() -> dict[str, Callable[[Callable], object]]:
+def _doubtful() -> dict[Reason, Callable[[Callable], object]]:
     """Work that has come out wrong on MPS in some version, silently."""
 
     def into_a_view(draw):
@@ -245,17 +236,17 @@ def _doubtful() -> dict[str, Callable[[Callable], object]]:
         return torch.autograd.grad(out.square().sum(), image)[0]
 
     return {
-        noted("into a view"): into_a_view,
-        noted("70 000 rows"): many_rows,
-        noted("40 000 columns"): wide,
-        noted("long sums"): sums,
-        noted("strided copy"): strided_copy,
-        noted("causal attention"): attention,
-        noted("gradient of a convolution"): gradient,
+        because("into_a_view"): into_a_view,
+        because("many_rows"): many_rows,
+        because("wide_rows"): wide,
+        because("long_sums"): sums,
+        because("strided_copy"): strided_copy,
+        because("causal_attention"): attention,
+        because("convolution_gradient"): gradient,
     }
 
 
-def _page(device: Device) -> tuple[bool | None, str]:
+def _page(device: Device) -> tuple[bool | None, Reason]:
     """Bad or good only where the interval says so: a machine busy with something else is no fault of the page's.
 
     It ends early only for good: asked after every round, another program's work would be found bad too often.
@@ -265,24 +256,22 @@ def _page(device: Device) -> tuple[bool | None, str]:
         return slowdown.high < 1 + TELLS
 
     slowdown = slowdown_beside_a_page(device, Gate(), _step(device, 256), good)
-    text = noted("beside a page that redraws all the time a call takes {times} as long", times=times(slowdown))
+    text = because("check_page", times=slowdown)
     if good(slowdown):
         return True, text
     if slowdown.low > 1 + DISTURBS:
         return False, text
-    return None, noted("{text}: too uncertain to tell; try again on a quiet machine", text=text)
+    return None, because("too_uncertain", text=text)
 
 
-def _two_threads(device: Device) -> tuple[bool, str]:
+def _two_threads(device: Device) -> tuple[bool, Reason]:
     """Two threads at once have crashed a process; so in a process of its own."""
     command = [sys.executable, "-c", TWO_THREADS, device.name]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=THREADS_S)
     except subprocess.TimeoutExpired:
-        return False, noted("two threads at once had not ended after {limit} s", limit=f"{THREADS_S:.0f}")
+        return False, because("two_threads_hang", limit=round(THREADS_S))
     said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
     if done.returncode:
-        return False, noted(
-            "two threads at once end the process with code {code}: {said}", code=done.returncode, said=said
-        )
-    return True, noted("two threads at once work")
+        return False, because("two_threads_crash", code=done.returncode, said=said)
+    return True, because("two_threads_work")

@@ -8,12 +8,12 @@ from functools import partial
 import torch
 
 from bench.machine.availability import why_missing
-from bench.machine.devices import DEVICE_ERRORS, Device, one_line
+from bench.machine.devices import DEVICE_ERRORS, Device
 from bench.measure.clock import time_block
 from bench.records.device import DeviceInfo
 from bench.records.environment import LABELS, label_of
 from bench.records.formats import FORMATS
-from bench.text.language import noted
+from bench.records.reason import Quantity, Reason, because, reason_of
 
 COPY_S, LARGEST_COPY = 2e-3, 256 * 2**20  # a copy that lasts so long tells a bandwidth; bytes at most
 
@@ -33,9 +33,7 @@ def probe(name: str) -> DeviceInfo:
     except DEVICE_ERRORS as error:
         return replace(
             info,
-            reason=noted(
-                "{label} is there, but a first product on it failed: {error}", label=info.label, error=one_line(error)
-            ),
+            reason=because("first_product_failed", label=info.label, error=reason_of(error)),
         )
 
 
@@ -47,9 +45,7 @@ def _try(info: DeviceInfo) -> DeviceInfo:
     if not wrong < 0.5:  # of values near 128; TF32 is off by at most about 0.1
         return replace(
             info,
-            reason=noted(
-                "{label} is there, but gave a wrong product (off by {wrong}).", label=info.label, wrong=f"{wrong:.3g}"
-            ),
+            reason=because("wrong_first_product", label=info.label, wrong=Quantity(wrong, "")),
         )
     small = b[:8, :8].contiguous()
     product = min(time_block(lambda: b @ b, device.synchronize, 2).per_step for _ in range(3))
@@ -83,15 +79,16 @@ def _copy_rate(device: Device) -> float:
         size *= 4
 
 
-def _gaps(a: torch.Tensor) -> dict[str, str]:
+def _gaps(a: torch.Tensor) -> dict[str, Reason]:
     """Number formats that the device refuses, or gets wrong, with what it says."""
-    found, exact = {}, a.cpu().double() @ a.cpu().double()
+    found: dict[str, Reason] = {}
+    exact = a.cpu().double() @ a.cpu().double()
     for name in FORMATS:
         try:
             b = a.to(getattr(torch, name))
             wrong = ((b @ b).cpu().double() - exact).abs().max().item() / exact.abs().max().item()
             if not wrong < 0.05:
-                found[name] = noted("a first product was off by {part} %", part=f"{100 * wrong:.0f}")
+                found[name] = because("dtype_is_off", part=Quantity(wrong, "%"))
         except DEVICE_ERRORS as error:
-            found[name] = one_line(error)
+            found[name] = reason_of(error)
     return found

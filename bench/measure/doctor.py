@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from bench.machine.apple import Mac, this_mac
 from bench.machine.environment import chip_name, is_translated, power_state
 from bench.machine.home import bench_home
-from bench.text.language import LIST, noted
-from bench.text.units import size
+from bench.records.device import DeviceInfo
+from bench.records.reason import Figure, Quantity, Reason, because, quoted
 
 PACKAGES = ("torch", "torchvision", "streamlit", "plotly", "pandas", "numpy", "scipy")
 LEAST_TORCH = (2, 9)
@@ -22,14 +23,14 @@ LEAST_TORCH = (2, 9)
 class Finding:
     """One line of the report."""
 
-    name: str
+    name: Reason
     good: bool
-    text: str  # what is so
-    mend: str = ""  # what to do
+    text: Reason  # what is so
+    mend: Reason | None = None  # what to do
     needed: bool = True  # without it, nothing can be measured
 
 
-def examine(devices=None) -> tuple[Finding, ...]:
+def examine(devices: Iterable[DeviceInfo] | None = None) -> tuple[Finding, ...]:
     """Look at everything. ``devices`` are those the runner found; without them, look now (imports torch)."""
     if devices is None:
         from bench.measure.discovery import find_devices
@@ -38,32 +39,25 @@ def examine(devices=None) -> tuple[Finding, ...]:
     return (_python(), _machine(), *_packages(), *map(_device, devices), _fallback(), _folder(), _images())
 
 
-def report(findings: tuple[Finding, ...]) -> str:
-    """The findings as text, one a line."""
-    width = max(len(finding.name) for finding in findings)
-    lines = []
-    for finding in findings:
-        mark = "ok     " if finding.good else ("MISSING" if finding.needed else "absent ")
-        lines.append(
-            f"{mark}  {finding.name.ljust(width)}  {finding.text}" + (f"  {finding.mend}" if finding.mend else "")
-        )
-    return "\n".join(lines)
-
-
 def _python() -> Finding:
-    text = (
-        f"Python {platform.python_version()} ({platform.machine()}) on {platform.platform(terse=True)}, {chip_name()}"
+    text = because(
+        "python_here",
+        version=platform.python_version(),
+        machine=platform.machine(),
+        platform=platform.platform(terse=True),
+        chip=chip_name(),
     )
+    name = quoted("python")
     if is_translated():
         return Finding(
-            "python",
+            name,
             False,
-            noted("{text}, an Intel build run by Rosetta.", text=text),
-            noted("Install an arm64 Python."),
+            because("python_under_rosetta", text=text),
+            because("install_arm64_python"),
         )
     if sys.platform == "darwin" and platform.machine() != "arm64":
-        return Finding("python", False, text + ".", noted("Intel Macs are not supported: PyTorch no longer is there."))
-    return Finding("python", True, text)
+        return Finding(name, False, text, because("intel_mac"))
+    return Finding(name, True, text)
 
 
 def _machine() -> Finding:
@@ -72,23 +66,21 @@ def _machine() -> Finding:
 
     mac = this_mac() if sys.platform == "darwin" else Mac()
     power, low_power = power_state()
-    parts = [noted("{cores} cores", cores=psutil.cpu_count(logical=False) or psutil.cpu_count())]
+    parts: list[Figure] = [because("cores", cores=psutil.cpu_count(logical=False) or psutil.cpu_count() or 1)]
     if mac.performance_cores:
         fast, saving = mac.performance_cores, mac.efficiency_cores
-        parts = [noted("{fast} performance and {saving} efficiency cores", fast=fast, saving=saving)]
+        parts = [because("fast_and_saving_cores", fast=fast, saving=saving or 0)]
     if mac.gpu_cores:
-        parts.append(noted("{cores} GPU cores", cores=mac.gpu_cores))
+        parts.append(because("gpu_cores", cores=mac.gpu_cores))
     parts += [
-        size(psutil.virtual_memory().total),
-        noted("power: {power}", power=power),
-        noted("low-power mode: {mode}", mode=low_power),
+        Quantity(psutil.virtual_memory().total, "B"),
+        because("power_source", power=because("power_is", source=power)),
+        because("low_power_mode", mode=because("mode_is", mode=low_power)),
     ]
-    text = LIST.join(filter(None, [mac.model, *parts]))
+    text = because("parts", parts=tuple(filter(None, [mac.model, *parts])))
     if low_power == "on":
-        return Finding(
-            noted("machine"), False, text, noted("Switch low-power mode off: it slows everything."), needed=False
-        )
-    return Finding(noted("machine"), True, text, needed=False)
+        return Finding(because("machine"), False, text, because("switch_low_power_off"), needed=False)
+    return Finding(because("machine"), True, text, needed=False)
 
 
 def _packages() -> list[Finding]:
@@ -100,30 +92,34 @@ def _packages() -> list[Finding]:
         except PackageNotFoundError:
             findings.append(
                 Finding(
-                    name, False, noted("not installed."), noted("Run: {command}", command=f"pip install {name}"), needed
+                    quoted(name),
+                    False,
+                    because("not_installed"),
+                    because("run_command", command=f"pip install {name}"),
+                    needed,
                 )
             )
             continue
         old = name == "torch" and tuple(int(part) for part in found.split(".")[:2]) < LEAST_TORCH
-        mend = noted("Run: {command}", command="pip install --upgrade torch torchvision") if old else ""
-        findings.append(Finding(name, not old, found, mend, needed))
+        mend = because("run_command", command="pip install --upgrade torch torchvision") if old else None
+        findings.append(Finding(quoted(name), not old, quoted(found), mend, needed))
     return findings
 
 
-def _device(info) -> Finding:
+def _device(info: DeviceInfo) -> Finding:
     needed = info.name == "cpu"
     if not info.usable:
-        return Finding(info.label, False, info.reason, needed=needed)
-    gaps = [noted("not {dtype} ({reason})", dtype=name, reason=reason.rstrip(".")) for name, reason in info.gaps]
-    formats = [", ".join(info.dtypes), *gaps] if info.dtypes else []
-    return Finding(info.label, True, LIST.join([info.hardware, *formats]), needed=needed)
+        return Finding(quoted(info.label), False, info.reason or because("nothing"), needed=needed)
+    gaps = [because("not_dtype", dtype=name, reason=why) for name, why in info.gaps]
+    formats: list[Figure] = [", ".join(info.dtypes), *gaps] if info.dtypes else []
+    return Finding(quoted(info.label), True, because("parts", parts=(info.hardware, *formats)), needed=needed)
 
 
 def _fallback() -> Finding:
     if os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") not in ("", "0"):
-        mend = noted("Unset it: operators that MPS lacks would run on the CPU unseen.")
-        return Finding(noted("MPS fallback"), False, noted("PYTORCH_ENABLE_MPS_FALLBACK is set."), mend, needed=False)
-    return Finding(noted("MPS fallback"), True, noted("off: an operator that MPS lacks fails visibly"), needed=False)
+        mend = because("unset_fallback")
+        return Finding(because("mps_fallback"), False, because("fallback_is_set"), mend, needed=False)
+    return Finding(because("mps_fallback"), True, because("fallback_off"), needed=False)
 
 
 def _folder() -> Finding:
@@ -134,16 +130,16 @@ def _folder() -> Finding:
         probe.write_text("")
         probe.unlink()
     except OSError as error:
-        mend = noted("Set BENCH_HOME to a folder that can be written.")
-        text = noted("{home} can't be written ({error}).", home=home, error=error.strerror or error)
-        return Finding(noted("folder"), False, text, mend, needed=False)
-    return Finding(noted("folder"), True, str(home), needed=False)
+        mend = because("set_home")
+        text = because("home_unwritable", home=str(home), error=error.strerror or str(error))
+        return Finding(because("folder"), False, text, mend, needed=False)
+    return Finding(because("folder"), True, quoted(str(home)), needed=False)
 
 
 def _images() -> Finding:
     from bench.workloads.datasets import available
 
     if available():
-        return Finding("Fashion-MNIST", True, noted("complete"), needed=False)
-    mend = noted("Download it on the Training page, or with: python -m bench train --download")
-    return Finding("Fashion-MNIST", False, noted("not downloaded."), mend, needed=False)
+        return Finding(quoted("Fashion-MNIST"), True, because("complete"), needed=False)
+    mend = because("download_images")
+    return Finding(quoted("Fashion-MNIST"), False, because("not_downloaded"), mend, needed=False)

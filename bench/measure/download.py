@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bench.measure import clock
 from bench.measure.job import Control, Stopped
-from bench.text.language import noted
-from bench.text.units import size
+from bench.records.reason import Quantity, because
 from bench.workloads.datasets import Cancelled, download_fashion_mnist
 
 
@@ -17,12 +16,12 @@ def fetch(control: Control) -> None:
         elapsed = clock.now() - began
         left = elapsed * (total - done) / done if done else None
         control.publish(
-            stage=noted("downloading Fashion-MNIST, {done} of {total}", done=size(done), total=size(total)),
+            stage=because("downloading_part", done=Quantity(done, "B"), total=Quantity(total, "B")),
             done=done / total,
             left_s=left,
         )
 
-    control.publish(stage=noted("downloading Fashion-MNIST"))
+    control.publish(stage=because("downloading"))
     try:
         download_fashion_mnist(progress=progress, cancelled=control.stop.is_set)
     except Cancelled as error:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bench.records.case import kind_of
-from bench.text.language import noted
+from bench.records.reason import Reason, because, reason_of
 
 if TYPE_CHECKING:
     from bench.machine.devices import Device
@@ -18,35 +18,35 @@ class FaultHandler:
 
     def __init__(self, devices: dict[str, Device], control: Control) -> None:
         self._devices, self._control = devices, control
-        self._lost: dict[str, str] = {}
+        self._lost: dict[str, Reason] = {}
 
-    def why_not(self, device: str) -> str:
-        """Why nothing is tried on this device any more; empty while it works."""
-        return self._lost.get(kind_of(device), "")
+    def why_not(self, device: str) -> Reason | None:
+        """Why nothing is tried on this device any more; None while it works."""
+        return self._lost.get(kind_of(device))
 
-    def fails(self, device: str | None, work: Callable[[], object], threads: int = 0) -> str:
-        """Do the work. What the device (any of them, if None) says when it can't, as a sentence; empty if it can.
+    def fails(self, device: str | None, work: Callable[[], object], threads: int = 0) -> Reason | None:
+        """Do the work. What the device (any of them, if None) says when it can't, as a reason; None if it can.
 
         The CPU uses so many ``threads``; 0 leaves them.
 
         Memory is given back after a failure, so that one case does not starve the next.
         """
-        from bench.machine.devices import DEVICE_ERRORS, cpu_threads, one_line
+        from bench.machine.devices import DEVICE_ERRORS, cpu_threads
 
         try:
             with cpu_threads(threads):
                 work()
-            return ""
+            return None
         except DEVICE_ERRORS as error:
-            text = one_line(error)
+            said = reason_of(error)
         self.release()  # outside the handler: the exception held the tensors
         for name in self._devices if device is None else (device,):
             self._examine(name)
-        return text
+        return said
 
     def release(self) -> None:
         """Give every working device's cached memory back."""
-        from bench.machine.devices import DEVICE_ERRORS, one_line
+        from bench.machine.devices import DEVICE_ERRORS
 
         for name, device in self._devices.items():
             if self.why_not(name):
@@ -54,14 +54,14 @@ class FaultHandler:
             try:
                 device.release_memory()
             except DEVICE_ERRORS as error:
-                self._lose(name, one_line(error))
+                self._lose(name, reason_of(error))
 
     def _examine(self, name: str) -> None:
         """Some errors are for good: a device that can't even add two numbers now is left alone."""
         if not self.why_not(name) and (error := self._devices[name].why_broken()):
             self._lose(name, error)
 
-    def _lose(self, name: str, error: str) -> None:
-        reason = noted("It stopped working ({error}): start the program again to use it.", error=error.rstrip("."))
-        self._lost[kind_of(name)] = noted("Not tried. {reason}", reason=reason)
+    def _lose(self, name: str, error: Reason) -> None:
+        reason = because("stopped_working", error=error)
+        self._lost[kind_of(name)] = because("not_tried", reason=reason)
         self._control.lose(kind_of(name), reason)

@@ -14,8 +14,7 @@ from bench.measure.plans import SweepPlan, TrainingPlan
 from bench.records.budget import Budget
 from bench.records.case import Variant
 from bench.records.formats import FLOAT32, WIDTHS, stored
-from bench.text.language import noted, retold, translate
-from bench.text.units import count, size
+from bench.records.reason import Quantity, Reason, because
 from bench.workloads.networks import NETWORKS
 from bench.workloads.operations import OPERATIONS
 
@@ -45,7 +44,7 @@ class Forecast:
 
     seconds: float
     memory_bytes: int  # the most that is held at once, all devices together
-    left_out: Mapping[int, str]  # size to the reason why it would not fit
+    left_out: Mapping[int, Reason]  # size to the reason why it would not fit
 
 
 def sweep_forecast(plan: SweepPlan, devices: Mapping[str, Rates]) -> Forecast:
@@ -68,25 +67,25 @@ def _places(plan: SweepPlan) -> tuple[str, ...]:
     return tuple(device for device, dtype in kept if (device, dtype) != ("cpu", FLOAT32))
 
 
-def too_large(need: int, chosen: tuple[str, ...], devices: Mapping[str, Rates]) -> str:
-    """Why ``need`` bytes on each chosen device would not fit; empty if they would."""
+def too_large(need: int, chosen: tuple[str, ...], devices: Mapping[str, Rates]) -> Reason | None:
+    """Why ``need`` bytes on each chosen device would not fit; None if they would."""
     host = devices.get("cpu")
     if host and need * copies(chosen, devices, "cpu") > SHARE * host.memory_bytes:
-        return noted(
-            "needs {need} of memory, and {free} are free",
-            need=size(need * copies(chosen, devices, "cpu")),
-            free=size(host.memory_bytes),
+        return because(
+            "needs_memory",
+            need=Quantity(need * copies(chosen, devices, "cpu"), "B"),
+            free=Quantity(host.memory_bytes, "B"),
         )
     for name in chosen:
         device = devices[name]
         if need > SHARE * device.memory_bytes:
-            return noted(
-                "needs {need} on {label}, which has {free} free",
-                need=size(need),
+            return because(
+                "needs_device_memory",
+                need=Quantity(need, "B"),
                 label=device.label,
-                free=size(device.memory_bytes),
+                free=Quantity(device.memory_bytes, "B"),
             )
-    return ""
+    return None
 
 
 def copies(chosen: tuple[str, ...], devices: Mapping[str, Rates], of: str = "") -> int:
@@ -147,11 +146,6 @@ def training_seconds(plan: TrainingPlan, network: str, batch: int, variant: Vari
     return compiling + singles + passes + STEPS_WARMED_UP * (step + forward) + 10_000 / batch * forward
 
 
-def describe(forecast: Forecast) -> str:
-    """The sentence for the sizes left out; empty if there are none."""
-    if not forecast.left_out:
-        return ""
-    return " ".join(
-        translate("m = {size} is left out: it {reason}.", size=count(n), reason=retold(reason))
-        for n, reason in forecast.left_out.items()
-    )
+def left_out(forecast: Forecast) -> list[Reason]:
+    """Why sizes are left out, one reason each."""
+    return [because("size_left_out", size=n, reason=why) for n, why in forecast.left_out.items()]

@@ -23,7 +23,7 @@ from bench.records.case import Case, Variant
 from bench.records.cost import Cost
 from bench.records.formats import WIDTHS
 from bench.records.measurement import NOISY, REDUCED, WRONG, Check, Failure, Learning, Measurement, Memory, Outcome
-from bench.text.language import noted
+from bench.records.reason import Reason, because
 from bench.workloads.datasets import ImageSet
 from bench.workloads.networks import NETWORKS
 
@@ -56,7 +56,7 @@ class _Progress:
     infer_phases: dict[str, tuple[float, ...]]
     infer_memory: Memory | None
     steps: int  # batches a block
-    flags: list[str]  # operators that ran elsewhere
+    flags: list[Reason]  # operators that ran elsewhere
     samples: list[float] = field(default_factory=list)  # seconds a batch, of each block
     rounds: list[int] = field(default_factory=list)  # blocks of each epoch
     epochs_s: list[float] = field(default_factory=list)
@@ -122,7 +122,7 @@ class NetworkGroup:
 
         device = self._devices[variant.device]
         sync = device.synchronize
-        stage = noted("compiling, first step and warm-up") if variant.compiled else noted("first step and warm-up")
+        stage = because("stage_compiling_step") if variant.compiled else because("stage_first_step")
         self._progress.tell(self._cases(variant)[0], stage, 0.0, 0.0)
         copy = self._learner(variant)
         batch, *_, last = (*self._order(0),) * 2
@@ -180,7 +180,7 @@ class NetworkGroup:
             blocks += 1
             progress.samples.append(block / images * self._batch)
             part_done = 0.9 * (epoch * plan.images + seen) / (plan.images * plan.epochs)
-            stage = noted("epoch {epoch} of {epochs}", epoch=epoch + 1, epochs=plan.epochs)
+            stage = because("stage_epoch", epoch=epoch + 1, epochs=plan.epochs)
             self._progress.tell(case, stage, part_done, before + seconds, tuple(progress.samples))
         if read and seconds >= energy.SHORTEST_S:
             progress.energy_j.append(read() - used)
@@ -201,7 +201,7 @@ class NetworkGroup:
             samples.append(block / images * self._batch)
             seconds, seen = seconds + block, seen + images
             part_done = 0.9 + 0.08 * seen / plan.images
-            self._progress.tell(training, noted("inference"), part_done, spent + seconds, tuple(samples), case)
+            self._progress.tell(training, because("stage_inference"), part_done, spent + seconds, tuple(samples), case)
         learning = Learning(plan.images, self._images.label, (seconds,), progress.infer_phases)
         check = check_answers(self._network, trainer, batches[0])
         self._record(
@@ -222,7 +222,7 @@ class NetworkGroup:
         training, _, case = self._cases(progress.variant)
         image = self._order(0)[0][:1]
         trainer.net.eval()
-        self._progress.tell(training, "single images", 0.98, sum(progress.epochs_s), at=case)
+        self._progress.tell(training, because("stage_single"), 0.98, sum(progress.epochs_s), at=case)
 
         def one() -> None:
             trainer.infer(image)
@@ -296,11 +296,11 @@ class NetworkGroup:
     ) -> None:
         status, reason = judge_spread(samples)
         if len(samples) < stats.FEWEST:
-            few = noted("Only {n} blocks were timed, too few for an interval: use more images.", n=len(samples))
+            few = because("few_blocks", n=len(samples))
             status, reason = NOISY, few
         if check.verdict == WRONG:
-            status, reason = WRONG, " ".join(filter(None, (check.text, reason)))
-        flags = (*progress.flags, *([check.text] if check.verdict == REDUCED else []))
+            status, reason = WRONG, check.reason
+        flags = (*progress.flags, *([check.reason] if check.verdict == REDUCED else []))
         self._finish(
             Measurement(
                 case,
@@ -342,7 +342,7 @@ class NetworkGroup:
             self._fail(cases, error)
         return not error
 
-    def _fail(self, cases: Sequence[Case], error: str) -> None:
+    def _fail(self, cases: Sequence[Case], error: Reason) -> None:
         for case in cases:
             if case not in self._plan.skip:
                 self._finish(Failure(case, error))

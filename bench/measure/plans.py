@@ -9,8 +9,8 @@ from bench.measure.sizes import check_sizes
 from bench.records.budget import EFFORTS, Budget
 from bench.records.case import Case, Variant, kind_of
 from bench.records.formats import CONTIGUOUS, FLOAT32, LAYOUTS, WIDTHS
+from bench.records.reason import because
 from bench.records.refusal import MOST_THREADS, PlanError, check_between
-from bench.text.language import translate
 from bench.workloads.networks import NETWORKS
 from bench.workloads.operations import OPERATIONS
 
@@ -30,24 +30,17 @@ class VariantGrid:
     def check_grid(self) -> None:
         """PlanError, one sentence, if a choice is empty, double or unknown."""
         for name, values, allowed in (
-            (translate("number format"), self.dtypes, tuple(WIDTHS)),
-            (translate("number of threads"), self.threads, None),
-            (translate("memory layout"), self.layouts, LAYOUTS),
-            (translate("way of calling"), self.compiled, (False, True)),
+            (because("dtype"), self.dtypes, tuple(WIDTHS)),
+            (because("thread_count"), self.threads, None),
+            (because("layout"), self.layouts, LAYOUTS),
+            (because("calling"), self.compiled, (False, True)),
         ):
             if not values or len(set(values)) < len(values):
-                raise PlanError(translate("Choose each {name} once, and at least one.", name=name))
+                raise PlanError("choice_twice", name=name)
             if allowed and (wrong := [value for value in values if value not in allowed]):
-                raise PlanError(
-                    translate(
-                        "There is no {name} {wrong}; choose from {allowed}.",
-                        name=name,
-                        wrong=repr(wrong[0]),
-                        allowed=", ".join(map(str, allowed)),
-                    )
-                )
+                raise PlanError("unknown_choice", name=name, wrong=repr(wrong[0]), allowed=", ".join(map(str, allowed)))
         for number in self.threads:
-            check_between(translate("The number of threads"), number, 0, MOST_THREADS)
+            check_between("number_of_threads", number, 0, MOST_THREADS)
 
     def variants_on(self, devices: Iterable[str], images: bool) -> tuple[Variant, ...]:
         """Every device in every way: threads are the CPU's alone, layouts those of what has ``images``."""
@@ -74,13 +67,7 @@ class SweepPlan(VariantGrid):
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
-            raise PlanError(
-                translate(
-                    "There is no operation {operation}; choose from {all}.",
-                    operation=repr(self.operation),
-                    all=", ".join(OPERATIONS),
-                )
-            )
+            raise PlanError("no_operation", operation=repr(self.operation), all=", ".join(OPERATIONS))
         check_sizes(self.sizes)
         _check_devices(self.devices)
         self.check_grid()
@@ -116,29 +103,20 @@ class TrainingPlan(VariantGrid):
 
     def __post_init__(self) -> None:
         if not self.networks:
-            raise PlanError(translate("Choose at least one model."))
+            raise PlanError("no_model")
         for name in self.networks:
             if name not in NETWORKS:
-                raise PlanError(
-                    translate("There is no model {name}; choose from {all}.", name=repr(name), all=", ".join(NETWORKS))
-                )
+                raise PlanError("unknown_model", name=repr(name), all=", ".join(NETWORKS))
         _check_devices(self.devices)
         self.check_grid()
-        check_between(translate("Epochs"), self.epochs, 1, MOST_EPOCHS)
-        check_between(translate("Images"), self.images, 1, 1_000_000)
+        check_between("epochs", self.epochs, 1, MOST_EPOCHS)
+        check_between("images", self.images, 1, 1_000_000)
         if not self.batches or len(set(self.batches)) < len(self.batches):
-            raise PlanError(translate("Choose each batch size once, and at least one."))
+            raise PlanError("batch_twice")
         for batch in self.batches:
-            check_between(translate("The batch size"), batch, 1, LARGEST_BATCH)
+            check_between("batch_size", batch, 1, LARGEST_BATCH)
             if batch > self.images:
-                raise PlanError(
-                    translate(
-                        "A batch of {batch} needs at least as many images, and there are {images}: "
-                        "use more images or a smaller batch.",
-                        batch=batch,
-                        images=self.images,
-                    )
-                )
+                raise PlanError("too_few_images", batch=batch, images=self.images)
             for name in self.networks:
                 _check_last_batch(name, batch, self.images)
 
@@ -179,9 +157,7 @@ class ReplayPlan:
             variant.settings for name in training.networks for variant in training.variants_for(name, self.batch)
         )
         if len(training.batches) > 1 or training.one_by_one or unusual:
-            raise PlanError(
-                translate("The article used float32, one batch size and no single images: choose the same.")
-            )
+            raise PlanError("article_is_plain")
 
     @property
     def batch(self) -> int:
@@ -194,9 +170,9 @@ class ReplayPlan:
 
 def _check_devices(devices: Iterable[str]) -> None:
     if not devices:
-        raise PlanError(translate("Choose at least one device."))
+        raise PlanError("no_device")
     if len(set(devices)) < len(tuple(devices)):
-        raise PlanError(translate("Name each device once."))
+        raise PlanError("device_twice")
 
 
 def _check_last_batch(network: str, batch: int, images: int) -> None:
@@ -205,19 +181,10 @@ def _check_last_batch(network: str, batch: int, images: int) -> None:
     if last < smallest:
         title = NETWORKS[network].title
         better = (
-            translate("use {fewer} or {more} images", fewer=images - last, more=images + 1)
+            because("fewer_or_more_images", fewer=images - last, more=images + 1)
             if batch > 1
-            else translate("use batches of at least 2")
+            else because("batches_of_two")
         )
         raise PlanError(
-            translate(
-                "{images} images in batches of {batch} leave a last batch of {last}, on which {title} cannot "
-                "train because batch normalisation needs at least {smallest}: {better}.",
-                images=images,
-                batch=batch,
-                last=last,
-                title=title,
-                smallest=smallest,
-                better=better,
-            )
+            "last_batch_too_small", images=images, batch=batch, last=last, title=title, smallest=smallest, better=better
         )

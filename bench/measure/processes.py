@@ -19,8 +19,8 @@ from bench.measure.plans import SweepPlan
 from bench.records.case import Case
 from bench.records.formats import OFF_ON
 from bench.records.measurement import FAILED, IMPOSSIBLE, WRONG
+from bench.records.reason import Refused, because
 from bench.stats.estimate import Estimate
-from bench.text.language import noted
 
 if TYPE_CHECKING:
     from bench.measure.job import Control
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ASKED_S = 0.2  # so often whether to stop
 
 
-class FreshError(Exception):
+class FreshError(Refused):
     """A process ended without a run: one sentence."""
 
 
@@ -50,7 +50,7 @@ def run_fresh(
                 errors.seek(0)
                 lines = errors.read().strip().splitlines() or [f"exit code {code}"]
             if not out.exists():
-                raise FreshError(f"Process {number + 1} gave no run: {lines[-1]}")
+                raise FreshError("process_gave_no_run", number=number + 1, said=lines[-1])
             found.append(medians_of(json.loads(out.read_bytes())))
     return found
 
@@ -75,7 +75,7 @@ def in_new_processes(plan: SweepPlan, times: int, control: Control) -> None:
     """A job: the plan in new processes, published as ``told``. Each process keeps its own run."""
 
     def tell(number: int) -> None:
-        control.publish(stage=noted("process {number} of {total}", number=number + 1, total=times), done=number / times)
+        control.publish(stage=because("stage_process", number=number + 1, total=times), done=number / times)
 
     control.publish(told=tuple(spreads(run_fresh(arguments_of(plan), times, tell, control.check))))
 

@@ -64,7 +64,7 @@ class TrainingProgress:
     def tell(
         self,
         training: Case,
-        stage: str,
+        stage: Reason,
         part: float,
         spent_s: float,
         samples: tuple[float, ...] = (),

@@ -25,8 +25,8 @@ from bench.measure.sweep import measure
 from bench.records.case import Case
 from bench.records.cost import Cost
 from bench.records.measurement import NOISY, Failure, Learning, Measurement, Outcome
+from bench.records.reason import because
 from bench.records.run import Run
-from bench.text.language import noted
 from bench.workloads.datasets import ImageSet, load
 from bench.workloads.networks import NETWORKS
 
@@ -43,7 +43,7 @@ def replay(plan: ReplayPlan, control: Control) -> None:
     """Run both experiments, publishing the growing run; each measurement has its ``article_s``."""
     from bench.machine.devices import Device
 
-    control.publish(stage=noted("loading the images"))
+    control.publish(stage=because("stage_loading"))
     images = load(plan.training.data, images=plan.training.images)
     devices = {name: Device(name) for name in plan.sweep.devices}
     control.check()
@@ -72,7 +72,7 @@ def _article_sweep(plan: ReplayPlan, devices: dict[str, Device], control: Contro
         read[case] = block.dispatch_per_step
 
     for case in plan.sweep.cases:
-        control.publish(current=case, stage=noted("by the article's clock"))
+        control.publish(current=case, stage=because("stage_article_clock"))
         if not faults.why_not(case.device):
             faults.fails(case.device, partial(time, case))  # the sweep that follows says what is wrong
     return read
@@ -166,7 +166,7 @@ class _Trainings:
         """One pass over the training images in whatever mode the network was left, loading included."""
         import torch
 
-        self._control.publish(current=case, stage=noted("inference"))
+        self._control.publish(current=case, stage=because("stage_inference"))
 
         @torch.no_grad()
         def everything() -> None:
@@ -186,7 +186,7 @@ class _Trainings:
         learning = Learning(self._plan.images, self._images.label, (total,), {})
         status, reason = judge_spread(walls)
         if len(walls) < stats.FEWEST:
-            status, reason = NOISY, noted("A single pass, as in the article: there is no interval.")
+            status, reason = NOISY, because("single_pass")
         return Measurement(
             case,
             cost,
@@ -205,5 +205,5 @@ class _Trainings:
             total = self._batches
             position = self._plan.cases.index(case) / len(self._plan.cases)
             done = 0.2 + 0.8 * (position + batches / total / len(self._plan.cases))
-            stage = noted("batch {number} of {total}", number=batches, total=total)
+            stage = because("stage_batch", number=batches, total=total)
             self._control.publish(current=case, stage=stage, done=min(done, 1.0), left_s=None)

@@ -35,9 +35,9 @@ def remainder(run: Run, usable: Mapping[str, object]) -> Remainder:
     plan = replace(plan, skip=skip)
     missing = sorted({kind_of(case.device) for case in plan.cases} - set(usable))
     if missing:
-        raise PlanError(f"Device {missing[0]!r} can't be used now, so the run can't be gone on with.")
+        raise PlanError("device_gone", device=repr(missing[0]))
     if not plan.cases:
-        raise PlanError("Nothing of this run is left to measure.")
+        raise PlanError("nothing_left")
     job = train if isinstance(plan, TrainingPlan) else measure
     return Remainder(partial(job, plan, before=run.outcomes), run.kind, plan.cases)
 
@@ -45,14 +45,14 @@ def remainder(run: Run, usable: Mapping[str, object]) -> Remainder:
 def plan_of(run: Run) -> SweepPlan | TrainingPlan:
     """The plan that the run was made by, from its settings. PlanError if there is none in them."""
     if run.kind not in ("sweep", "aa", "training"):
-        raise PlanError("This kind of run can't be gone on with; start it again.")
+        raise PlanError("kind_not_resumable")
     settings = dict(run.settings)
     if run.kind == "training":
         settings["data"] = settings.get("source")
         if "batch" in settings:  # of a run before there could be several
             settings["batches"] = [settings["batch"]]
         if settings["data"] not in SOURCES:
-            raise PlanError("Its images came from a folder, which is not kept with a run; start it again.")
+            raise PlanError("images_from_folder")
     return _read(TrainingPlan if run.kind == "training" else SweepPlan, settings)
 
 
@@ -63,4 +63,4 @@ def _read(kind: type, settings: dict[str, object]):
     try:
         return TypeAdapter(kind).validate_python({key: value for key, value in settings.items() if key in known})
     except ValidationError as error:
-        raise PlanError("The settings kept with this run don't make a plan; start it again.") from error
+        raise PlanError("settings_no_plan") from error

@@ -13,28 +13,32 @@ import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bench.measure import clock
 from bench.measure.gate import Gate
 from bench.measure.job import Control, Job, Snapshot, State, Stopped
 from bench.records.case import Case
-from bench.text.language import noted
+from bench.records.reason import Reason, Refused, because, whole_reason_of
 
 if TYPE_CHECKING:
     from bench.records.device import DeviceInfo
 
 
+class Busy(Refused, RuntimeError):
+    """Somebody else's job is in progress."""
+
+
 class Recorder(Protocol):
-    """Keeps what a job publishes. Each method gives a sentence where something can't be kept."""
+    """Keeps what a job publishes. Each method gives a reason where something can't be kept."""
 
     def job(self, planned: tuple[Case, ...]) -> AbstractContextManager[None]:
-        """Brackets a job; raises, with a sentence, if another process is measuring."""
+        """Brackets a job; raises, with a reason, if another process is measuring."""
 
-    def see(self, changes: dict[str, object]) -> str:
+    def see(self, changes: dict[str, object]) -> Reason | None:
         """Called with every change of the snapshot, before anybody sees it."""
 
-    def end(self, state: str, error: str = "") -> str:
+    def end(self, state: str, error: Reason | None = None) -> Reason | None:
         """The job is "done", "stopped" or "broken"."""
 
 
@@ -44,11 +48,11 @@ class _Forgetful:
     def job(self, planned: tuple[Case, ...]) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def see(self, changes: dict[str, object]) -> str:
-        return ""
+    def see(self, changes: dict[str, object]) -> Reason | None:
+        return None
 
-    def end(self, state: str, error: str = "") -> str:
-        return ""
+    def end(self, state: str, error: Reason | None = None) -> Reason | None:
+        return None
 
 
 def _find_devices() -> tuple[DeviceInfo, ...]:
@@ -88,17 +92,17 @@ class Runner:
                 self._thread.start()
 
     def start(self, job: Job, kind: str, planned: tuple[Case, ...] = ()) -> None:
-        """Begin, and return at once. RuntimeError while a job is in progress."""
+        """Begin, and return at once. Busy while a job is in progress."""
         self.wake()
         with self._lock:
             if self._snapshot.active:
-                raise RuntimeError("A run is already in progress; stop it first.")
+                raise Busy("run_in_progress")
             self._stop.clear()
             self._quiet.clear()
             before = self._snapshot
             self._last[before.kind] = before
             self._snapshot = Snapshot(
-                State.RUNNING, before.devices, kind, planned, stage=noted("getting ready"), told_at=clock.now()
+                State.RUNNING, before.devices, kind, planned, stage=because("getting_ready"), told_at=clock.now()
             )
             self._jobs.put(job)
 
@@ -136,7 +140,11 @@ class Runner:
         try:
             self._end(State.IDLE, devices=self._find_devices())
         except Exception as error:  # shown on the page: without PyTorch nothing can run
-            self._end(State.BROKEN, error=f"PyTorch could not be loaded: {error}", details=traceback.format_exc())
+            self._end(
+                State.BROKEN,
+                error=because("torch_not_loaded", error=whole_reason_of(error)),
+                details=traceback.format_exc(),
+            )
 
     def _run(self, job: Job) -> None:
         devices = {device.name: device for device in self._snapshot.usable}
@@ -144,42 +152,42 @@ class Runner:
         try:
             with self._recorder.job(self._snapshot.planned):
                 state, changes = self._carry_out(job, control)
-                if notice := self._recorder.end(state.value, str(changes.get("error", ""))):
+                if notice := self._recorder.end(state.value, changes.get("error")):
                     changes["notice"] = notice
         except Exception as error:  # another process measures; or a bug of ours in what keeps the run
-            state, changes = State.BROKEN, _words(error)
+            state, changes = State.BROKEN, _broken(error)
         self._end(state, **changes)
 
-    def _carry_out(self, job: Job, control: Control) -> tuple[State, dict[str, object]]:
+    def _carry_out(self, job: Job, control: Control) -> tuple[State, dict[str, Any]]:
         try:
             job(control)
         except Stopped:
             return State.STOPPED, {}
         except Exception as error:  # a bug of ours, or data that cannot be used: it ends the run visibly
-            return State.BROKEN, _words(error)
+            return State.BROKEN, _broken(error)
         return State.DONE, {"done": 1.0}
 
-    def _end(self, state: State, **changes) -> None:
+    def _end(self, state: State, **changes: Any) -> None:
         with self._lock:
             if self._jobs.empty():  # else a job was asked for while PyTorch was loading: it goes on
-                self._publish(state=state, current=None, stage="", samples_s=(), left_s=None, **changes)
+                self._publish(state=state, current=None, stage=None, samples_s=(), left_s=None, **changes)
                 self._quiet.set()
             else:
                 self._publish(**changes)
 
-    def _lose(self, name: str, reason: str) -> None:
+    def _lose(self, name: str, reason: Reason) -> None:
         found = self._snapshot.devices
         self._publish(devices=tuple(replace(d, usable=False, reason=reason) if d.name == name else d for d in found))
 
-    def _tell(self, **changes) -> None:
+    def _tell(self, **changes: Any) -> None:
         """What a job publishes: first it is kept, then seen."""
         if notice := self._recorder.see(changes):
             changes["notice"] = notice
         self._publish(told_at=clock.now(), **changes)
 
-    def _publish(self, **changes) -> None:
+    def _publish(self, **changes: Any) -> None:
         self._snapshot = replace(self._snapshot, **changes)
 
 
-def _words(error: Exception) -> dict[str, object]:
-    return {"error": str(error) or type(error).__name__, "details": traceback.format_exc()}
+def _broken(error: Exception) -> dict[str, Any]:
+    return {"error": whole_reason_of(error), "details": traceback.format_exc()}

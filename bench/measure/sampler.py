@@ -27,7 +27,7 @@ from bench.records.measurement import (
     Measurement,
     Memory,
 )
-from bench.text.language import noted
+from bench.records.reason import Quantity, Reason, because
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,7 +58,7 @@ class Sampler:
     outline: Outline  # of its answer
     check: Check | None = None
     memory: Memory | None = None
-    flags: list[str] = field(default_factory=list)
+    flags: list[Reason] = field(default_factory=list)
     blocks: list[list[clock.Block]] = field(default_factory=list)  # round by round
     events_s: list[float] = field(default_factory=list)
     disturbed: int = 0
@@ -107,44 +107,40 @@ class Sampler:
         seconds = self.device.seconds_by_events(self.step, self.calls)
         return taken, [] if seconds is None else [seconds]
 
-    def verdict(self, budget: Budget) -> tuple[str, str] | None:
+    def verdict(self, budget: Budget) -> tuple[Status, Reason | None] | None:
         """Status and unmet condition once the case may end; None while it should go on."""
         samples, rounds = self.samples, len(self.blocks)
         enough = len(samples) >= budget.min_samples
         width = stats.median(samples).relative_half_width if enough else float("inf")
         if enough and rounds >= budget.min_rounds and width <= budget.target:
-            return CONVERGED, ""
+            return CONVERGED, None
         if enough:
-            unmet = noted(
-                "the interval is ±{width} of the median, wanted ±{target}",
-                width=f"{width:.1%}",
-                target=f"{budget.target:.0%}",
-            )
+            unmet = because("unmet_width", width=Quantity(width, "%"), target=Quantity(budget.target, "%"))
         else:
-            unmet = noted("only {some} of the wanted {all} samples", some=len(samples), all=budget.min_samples)
+            unmet = because("unmet_samples", some=len(samples), all=budget.min_samples)
         if self.spent_s >= budget.limit_s:
             if enough and rounds < budget.min_rounds and width <= budget.target:
-                unmet = noted("only {some} of the wanted {all} rounds", some=rounds, all=budget.min_rounds)
-            return TIMED_OUT, noted("After {limit} s {unmet}.", limit=f"{budget.limit_s:.0f}", unmet=unmet)
+                unmet = because("unmet_rounds", some=rounds, all=budget.min_rounds)
+            return TIMED_OUT, because("timed_out", limit=round(budget.limit_s), unmet=unmet)
         if enough and rounds >= budget.max_rounds:
-            return NOISY, noted("After {rounds} rounds {unmet}.", rounds=rounds, unmet=unmet)
+            return NOISY, because("not_converged", rounds=rounds, unmet=unmet)
         return None
 
     def measurement(self, budget: Budget, ceiling: ceilings.Ceiling) -> Measurement:
         """What the blocks amount to; what can't be believed says so in its status."""
-        status, reason = self.verdict(budget)
+        status, reason = self.verdict(budget) or (TIMED_OUT, None)
         blocks = [block for a_round in self.blocks for block in a_round]
         rounds = [[block.per_step for block in a_round] for a_round in self.blocks]
         median = stats.median(self.samples).value
         if self.check and self.check.verdict in (WRONG, UNVERIFIED):
-            status, reason = self.check.verdict, " ".join(filter(None, (self.check.text, reason)))
+            status, reason = self.check.verdict, self.check.reason
         elif too_good := plausibility.impossible(self.cost, median, ceiling):
             status, reason = IMPOSSIBLE, too_good
         caveats = [plausibility.drift(rounds), plausibility.clocks_disagree(median, self.events_s, EVENTS_AGREE)]
         if self.check and self.check.verdict == REDUCED:
-            caveats.append(self.check.text)
+            caveats.append(self.check.reason)
         if self.repeats >= MOST_REPEATS * budget.min_rounds:
-            caveats.append(noted("Other programs kept the machine busy while it was measured."))
+            caveats.append(because("others_busy"))
         return Measurement(
             self.case,
             self.cost,
@@ -170,11 +166,9 @@ def _noisy(lasted: float, busy: float, preempted: int) -> bool:
     return lasted >= COUNTABLE_S and (busy > allowed or preempted > switches)
 
 
-def judge_spread(samples: Sequence[float]) -> tuple[str, str]:
+def judge_spread(samples: Sequence[float]) -> tuple[Status, Reason | None]:
     """Status and reason of samples whose number was not chosen: CONVERGED, or NOISY above TARGET."""
     width = stats.median(samples).relative_half_width
     if width <= TARGET:
-        return CONVERGED, ""
-    return NOISY, noted(
-        "The interval is ±{width} of the median, wanted ±{target}.", width=f"{width:.0%}", target=f"{TARGET:.0%}"
-    )
+        return CONVERGED, None
+    return NOISY, because("wide_interval", width=Quantity(width, "%"), target=Quantity(TARGET, "%"))

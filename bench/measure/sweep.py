@@ -29,8 +29,8 @@ from bench.measure.sampler import Sampler
 from bench.records.case import Case, kind_of
 from bench.records.formats import CHANNELS_LAST, WIDTHS, stored
 from bench.records.measurement import Failure, Outcome
+from bench.records.reason import Reason, because
 from bench.records.run import Run
-from bench.text.language import noted
 from bench.workloads.operations import OPERATIONS
 
 if TYPE_CHECKING:
@@ -59,15 +59,15 @@ def measure(plan: SweepPlan, control: Control, before: Sequence[Outcome] = ()) -
     progress = SweepProgress(
         {n: group_seconds(plan, n, here) for n in filter(plan.group, plan.sizes) if n not in forecast.left_out}
     )
-    ceilings = {name: ceilings.ceiling(run.environment, name, here[name].bytes_per_s) for name in plan.devices}
+    tops = {name: ceilings.ceiling(run.environment, name, here[name].bytes_per_s) for name in plan.devices}
     finish = GrowingRun(run, control).add
     faults = FaultHandler(devices, control)
     for n in filter(plan.group, plan.sizes):
         if n in forecast.left_out:
             for case in plan.group(n):
-                finish(Failure(case, noted("Not tried: it {reason}.", reason=forecast.left_out[n])))
+                finish(Failure(case, because("does_not_fit", reason=forecast.left_out[n])))
         else:
-            _Group(plan, n, devices, ceilings, control, progress, faults, finish).measure()
+            _Group(plan, n, devices, tops, control, progress, faults, finish).measure()
             progress.finish(n)
         control.publish(current=None, samples_s=())
 
@@ -125,7 +125,7 @@ class _Group:
                 self._judges[dtype] = Judge(self._operation, self._n, function, cast, dtype)
                 built.append((dtype, (function, cast)))
 
-        self._say(self._plan.group(self._n)[0], "making inputs")
+        self._say(self._plan.group(self._n)[0], because("stage_inputs"))
         if not self._attempt(None, build):
             return samplers
         ready = dict(built)
@@ -144,9 +144,7 @@ class _Group:
         from bench.measure.verify import Outline
 
         device = self._devices[case.device]
-        self._say(
-            case, noted("compiling, first call and warm-up") if case.compiled else noted("first call and warm-up")
-        )
+        self._say(case, because("stage_compiling_call") if case.compiled else because("stage_first_call"))
         answers: list[Tensor] = []
         if case.layout == CHANNELS_LAST:
             inputs = tuple(t.to(memory_format=torch.channels_last) if t.dim() == 4 else t for t in inputs)
@@ -175,13 +173,13 @@ class _Group:
 
     def _visit(self, sampler: Sampler, number: int) -> None:
         part = (number - 1) / (1.3 * self._budget.min_rounds)
-        self._say(sampler.case, noted("round {number}", number=number), sampler.samples, min(part, 0.95))
+        self._say(sampler.case, because("stage_round", number=number), sampler.samples, min(part, 0.95))
         sampler.visit(self._budget, self._control)
 
     def _conclude(self, sampler: Sampler) -> None:
         from bench.measure.verify import worse
 
-        self._say(sampler.case, "checking the answer again", sampler.samples, 0.97)  # a crash here is this case's
+        self._say(sampler.case, because("stage_checking"), sampler.samples, 0.97)  # a crash here is this case's
         sampler.check = worse(sampler.check, self._judges[sampler.case.dtype].check(sampler.step, sampler.outline))
         ceiling = self._ceilings[sampler.case.device]
         self._finish(sampler.measurement(self._budget, ceiling))
@@ -199,6 +197,6 @@ class _Group:
                 self._finish(Failure(one, error))
         return not error
 
-    def _say(self, case: Case, stage: str, samples: tuple[float, ...] = (), part: float = 0.0) -> None:
+    def _say(self, case: Case, stage: Reason, samples: tuple[float, ...] = (), part: float = 0.0) -> None:
         progress = self._progress.progress(self._n, part)
         self._control.publish(current=case, stage=stage, samples_s=samples, **progress)

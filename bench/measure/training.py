@@ -21,8 +21,8 @@ from bench.measure.network_group import NetworkGroup
 from bench.measure.plans import TrainingPlan
 from bench.measure.progress import TrainingProgress
 from bench.records.measurement import Outcome
+from bench.records.reason import because
 from bench.records.run import Run
-from bench.text.language import noted
 from bench.workloads.datasets import SOURCES, load
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def train(plan: TrainingPlan, control: Control, before: Sequence[Outcome] = ()) 
     """
     from bench.machine.devices import Device
 
-    control.publish(stage=noted("loading the images"))
+    control.publish(stage=because("stage_loading"))
     images = load(plan.data, images=plan.images)
     control.check()
     devices = {name: Device(name) for name in plan.devices}

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.records.formats import computed
 from bench.records.measurement import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
-from bench.text.language import noted
-from bench.text.units import significant
+from bench.records.reason import Figure, Quantity, Reason, because
 from bench.workloads.contract import Operation
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class Judge:
         import torch
 
         if self._exact is None:
-            return Check(UNVERIFIED, None, None, noted("Too large to be checked in a reasonable time."))
+            return Check(UNVERIFIED, None, None, because("too_large_to_check"))
         shape, dtype, device = outline
         many = max(1, min(200, NAN_ELEMENTS // max(1, math.prod(shape))))
         # as many as use up what the allocator has lying about: then it hands out one of these, or several joined
@@ -107,8 +106,8 @@ class Judge:
         finite = torch.isfinite(out if out.numel() > FINITE_ON_CPU else out.cpu())
         if not bool(finite.all()):
             share = 1 - finite.sum().item() / finite.numel()
-            text = noted("{share} of its result are not finite numbers.", share=f"{share:.2%}")
-            return Check(WRONG, None, self.limit, text)
+            why = because("not_finite", share=Quantity(share, "%"))
+            return Check(WRONG, None, self.limit, why)
         for dimension, axis in self._axes.items():
             out = out.index_select(dimension, torch.tensor(axis, device=out.device))
         error = ((out.cpu().double() - self._exact).abs() / self._scale.clamp_min(1e-300)).max().item()
@@ -116,8 +115,8 @@ class Judge:
             return Check(RIGHT, error, self.limit)
         if error <= self.limit + max(2 * REDUCED_ROUNDOFF, 4 * ROUNDOFF[computed(self._dtype)]):
             return Check(REDUCED, error, self.limit, reduced(error))
-        text = noted("Its {what} differs from the reference by {part}.", what=noted("result"), part=part(error))
-        return Check(WRONG, error, self.limit, text)
+        why = because("differs", what=because("result"), part=part(error))
+        return Check(WRONG, error, self.limit, why)
 
     @property
     def limit(self) -> float:
@@ -143,11 +142,13 @@ def number(error: float) -> float | None:
     return error if math.isfinite(error) else None
 
 
-def reduced(error: float) -> str:
-    """The sentence of REDUCED."""
-    return noted("Computed with reduced precision (off by {part}).", part=part(error))
+def reduced(error: float) -> Reason:
+    """Of REDUCED."""
+    return because("reduced_precision", part=part(error))
 
 
-def part(error: float) -> str:
+def part(error: float | None) -> Figure:
     """A relative error for people."""
-    return f"{significant(100 * error, 2)} %" if math.isfinite(error) else noted("no number at all")
+    if error is None or not math.isfinite(error):
+        return because("no_number")
+    return Quantity(error, "%")

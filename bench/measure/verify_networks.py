@@ -14,7 +14,7 @@ from bench.measure.compiling import answer
 from bench.measure.verify import ROUNDOFF, number, part, reduced
 from bench.records.formats import FLOAT32, computed, stored
 from bench.records.measurement import REDUCED, RIGHT, WRONG, Check
-from bench.text.language import noted
+from bench.records.reason import Reason, because
 from bench.workloads.contract import Network
 
 if TYPE_CHECKING:
@@ -54,12 +54,8 @@ def check_step(network: Network, trainer: Trainer, index: Tensor, fresh: bool) -
         torch.backends.cudnn.allow_tf32 = True
     if second.verdict != RIGHT:
         return first
-    text = noted(
-        "Computed with reduced precision: TF32 (off by {part}; without it by {rest}).",
-        part=part(first.error),
-        rest=part(second.error),
-    )
-    return Check(REDUCED, first.error, first.limit, text)
+    why = because("reduced_to_tf32", part=part(first.error), rest=part(second.error))
+    return Check(REDUCED, first.error, first.limit, why)
 
 
 def _check_once(network: Network, trainer: Trainer, index: Tensor, fresh: bool) -> Check:
@@ -90,10 +86,10 @@ def _check_once(network: Network, trainer: Trainer, index: Tensor, fresh: bool) 
         if kind == "along" and what in sizes:  # scatter of d numbers has a part along any direction, its size over √d
             limit = max(limit, min(3 / math.sqrt(sizes[what]), 0.9) * errors[what, "across"])
         found.append((error / limit if math.isfinite(error) else math.inf, error, limit, what))
-    share, error, limit, what = max(found)
+    share, error, limit, what = max(found, key=lambda one: one[:3])
     if share > 1:
-        text = noted("Its {what} differs from the reference by {part}.", what=what, part=part(error))
-        return Check(WRONG, number(error), limit, text)
+        why = because("differs", what=what, part=part(error))
+        return Check(WRONG, number(error), limit, why)
     norms = {name: gradient.norm().item() for name, gradient in exact[1].items()}
     spacing = 2 * ROUNDOFF[stored(dtype)]
     moved = [
@@ -102,21 +98,19 @@ def _check_once(network: Network, trainer: Trainer, index: Tensor, fresh: bool) 
         if norms[name] > 1e-3 * math.hypot(*norms.values())
     ]
     if not all(map(math.isfinite, moved)):
-        text = noted("Its weights are no numbers any more after a step; some formats are too short for this optimiser.")
-        return Check(WRONG, None, UPDATE_LIMIT, text)
+        why = because("weights_no_numbers")
+        return Check(WRONG, None, UPDATE_LIMIT, why)
     if max(moved) > UPDATE_LIMIT:
-        return Check(
-            WRONG, max(moved), UPDATE_LIMIT, noted("Its weights did not move as the optimiser should move them.")
-        )
-    error, what = max((error, what) for _, error, _, what in found)
+        return Check(WRONG, max(moved), UPDATE_LIMIT, because("weights_did_not_move"))
+    _, error, _, what = max(found, key=lambda one: one[1])
     limit = max(GRADIENT_LIMIT, (2 if few else 1) * MANY * max(yardstick.values(), default=most["across"]))
     if error > limit:
         off = {"what": what, "part": part(error)}
         if few:
-            text = noted("Computed with reduced precision (its {what} is off by {part}).", **off)
+            why = because("reduced_step", **off)
         else:
-            text = noted("Computed with reduced precision, such as TF32 (its {what} is off by {part}).", **off)
-        return Check(REDUCED, error, limit, text)
+            why = because("reduced_step_tf32", **off)
+        return Check(REDUCED, error, limit, why)
     return Check(RIGHT, error, limit)
 
 
@@ -156,17 +150,17 @@ def _yardstick(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor,
         return {}
 
 
-def _gradient(name: str) -> str:
-    return noted("gradient of {name}", name=name)
+def _gradient(name: str) -> Reason:
+    return because("gradient_of", name=name)
 
 
-def _errors(got: tuple[Tensor, dict], exact: tuple[Tensor, dict], unit: float) -> dict[tuple[str, str], float]:
+def _errors(got: tuple[Tensor, dict], exact: tuple[Tensor, dict], unit: float) -> dict[tuple[Reason, str], float]:
     """Relative errors of the loss and of each gradient, "along" the right one and "across" it.
 
     A gradient that is nothing beside all of them (of a bias before batch normalisation) is rounding alone; ``unit`` is
     the roundoff of what is computed in.
     """
-    errors = {(noted("loss"), "along"): ((got[0] - exact[0]).abs() / exact[0].abs()).item()}
+    errors = {(because("loss"), "along"): ((got[0] - exact[0]).abs() / exact[0].abs()).item()}
     total = math.hypot(*(gradient.norm().item() for gradient in exact[1].values()))
     for name, right in exact[1].items():
         wrong, size = got[1][name] - right, right.norm().item() + max(1e-3, 4 * unit) * total
@@ -184,8 +178,8 @@ def check_answers(network: Network, trainer: Trainer, index: Tensor) -> Check:
     unit = ROUNDOFF[computed(trainer.variant.dtype)]
     limit = max(LOSS_LIMIT, 8 * unit)
     if not math.isfinite(error) or error > max(REDUCED_LIMIT, 64 * unit):
-        text = noted("Its answers differ from the reference by {part}.", part=part(error))
-        return Check(WRONG, number(error), limit, text)
+        why = because("answers_differ", part=part(error))
+        return Check(WRONG, number(error), limit, why)
     if error > limit:
         return Check(REDUCED, error, limit, reduced(error))
     return Check(RIGHT, error, limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final, Literal
 
 import numpy as np
 
@@ -15,9 +16,17 @@ from bench.records.reason import Reason
 
 BUSY, DOUBTFUL = 0.1, 0.25  # noise above which to doubt the machine, and the number
 
-CONVERGED, NOISY, TIMED_OUT, FAILED = "converged", "noisy", "timed out", "failed"
-WRONG, UNVERIFIED, IMPOSSIBLE = "wrong", "unverified", "impossible"
-RIGHT, REDUCED = "right", "reduced"  # verdicts of a check, beside WRONG and UNVERIFIED
+Status = Literal["converged", "noisy", "timed out", "wrong", "unverified", "impossible"]  # of a measurement
+CheckVerdict = Literal["right", "reduced", "unverified", "wrong"]
+CONVERGED: Final = "converged"
+NOISY: Final = "noisy"
+TIMED_OUT: Final = "timed out"
+FAILED: Final = "failed"
+WRONG: Final = "wrong"
+UNVERIFIED: Final = "unverified"
+IMPOSSIBLE: Final = "impossible"
+RIGHT: Final = "right"
+REDUCED: Final = "reduced"  # precision: named, not wrong
 ALLOCATOR, TENSORS = "the device's allocator", "its tensors, counted"  # of Memory.basis
 EVENTS_AGREE = 0.05  # wall clock and device events may differ by so much
 
@@ -26,7 +35,7 @@ EVENTS_AGREE = 0.05  # wall clock and device events may differ by so much
 class Check:
     """What comparing with float64 found."""
 
-    verdict: str  # RIGHT, REDUCED (precision, named but not wrong), UNVERIFIED or WRONG
+    verdict: CheckVerdict  # RIGHT, REDUCED (precision, named but not wrong), UNVERIFIED or WRONG
     error: float | None  # the largest found, relative; None where it is no number
     limit: float | None  # the largest that the format explains
     reason: Reason | None = None  # unless RIGHT
@@ -61,7 +70,7 @@ class Measurement:
 
     case: Case
     cost: Cost  # of one step
-    status: str  # CONVERGED, NOISY, TIMED_OUT, WRONG, UNVERIFIED or IMPOSSIBLE
+    status: Status  # CONVERGED, NOISY, TIMED_OUT, WRONG, UNVERIFIED or IMPOSSIBLE
     reason: Reason | None  # why it is not CONVERGED
     first_call_s: float  # includes lazy compilation and allocation; never part of a sample
     calls: int  # steps a sample

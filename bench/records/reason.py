@@ -70,26 +70,31 @@ class Reason:
         return core_schema.no_info_plain_validator_function(cls.from_plain)
 
 
-def reason(kind: str, /, **figures: Figure) -> Reason:
-    """``reason("no_memory", need=Quantity(1.2e9, "B"))``."""
+def because(kind: str, /, **figures: Figure) -> Reason:
+    """``because("no_memory", need=Quantity(1.2e9, "B"))``."""
     return Reason(kind, tuple(figures.items()))
 
 
 def quoted(words: str) -> Reason:
     """Words that are shown as they are."""
-    return reason(TEXT, text=words)
+    return because(TEXT, text=words)
 
 
 class Refused(Exception):
     """Something that can't be done, with the reason as a value. ``PlanError("no_sizes")``."""
 
     def __init__(self, kind: str | Reason, /, **figures: Figure) -> None:
-        self.reason = kind if isinstance(kind, Reason) else reason(kind, **figures)
+        self.reason = kind if isinstance(kind, Reason) else because(kind, **figures)
         super().__init__(str(self.reason))
 
 
 class DeviceRefused(Refused, RuntimeError):
     """A device, or PyTorch, can't do what was asked of it: ends the case, not the run."""
+
+
+def whole_reason_of(error: BaseException) -> Reason:
+    """As ``reason_of``, with everything that an exception from outside says."""
+    return error.reason if isinstance(error, Refused) else quoted(str(error).strip() or type(error).__name__)
 
 
 def reason_of(error: BaseException) -> Reason:

@@ -10,7 +10,7 @@ from bench import stats
 from bench.records.case import Case, Variant
 from bench.records.environment import Environment
 from bench.records.measurement import Failure, Measurement, Outcome
-from bench.records.reason import Reason, reason
+from bench.records.reason import Reason, because
 
 REFERENCE = "cpu"  # speed-ups are against it
 
@@ -76,11 +76,11 @@ class Run:
     def variant_figure(self, variant: Variant) -> Reason:
         """A variant within a reason: with the words on what its device only pretends to be."""
         emulated = int(self.environment.is_emulated(variant.device))
-        return reason("variant", emulated=emulated, **variant._asdict())
+        return because("variant", emulated=emulated, **variant._asdict())
 
     def case_figure(self, case: Case) -> Reason:
         """A case without its variant, within a reason; with the batch size where there are several."""
-        return reason("case", workload=case.workload, size=case.size, several=int(not self.batches <= {case.size}))
+        return because("case", workload=case.workload, size=case.size, several=int(not self.batches <= {case.size}))
 
     @property
     def emulated(self) -> bool:

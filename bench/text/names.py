@@ -82,7 +82,7 @@ def case_of(figure: Reason) -> str:
 
 
 def workload_of(figure: Reason) -> str:
-    """Of ``reason("workload", key="convnet/train")``."""
+    """Of ``because("workload", key="convnet/train")``."""
     return workload_name(_taken(figure, "key", "?"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from bench.records.reason import Figure, Quantity, Reason
 from bench.stats import Estimate
 from bench.text import names
-from bench.text.language import translate
+from bench.text.language import translatable, translate
 from bench.text.reasons import TEMPLATES
 from bench.text.units import count, duration, percent, si, significant, span, times
 
@@ -19,8 +19,14 @@ NAMES: Mapping[str, Callable[[Reason], str]] = {  # kinds that stand for a name 
     "the_variant": names.the_variant_of,
     "case": names.case_of,
     "workload": names.workload_of,
+    "parts": lambda reason: _joined(reason, " · "),
+    "several": lambda reason: _joined(reason, "; "),
+    "power_is": lambda reason: translate(POWER.get(str(reason["source"]), UNKNOWN)),
+    "mode_is": lambda reason: translate(POWER.get(str(reason["mode"]), UNKNOWN)),
 }
 MISSING = "–"
+POWER = {"mains": translatable("mains"), "battery": translatable("battery"), "on": "on", "off": "off"}
+UNKNOWN = translatable("unknown")
 
 
 def tell(reason: Reason | None) -> str:
@@ -63,10 +69,26 @@ def _span(figure: Figure) -> str:
     return span(figure) if isinstance(figure, Estimate) else told(figure)
 
 
-class _Writer(string.Formatter):
-    """Fills ``{name}`` with the figure; ``{name:duration}`` with a time for waiting, ``{name:span}`` with two ends."""
+def _joined(reason: Reason, between: str) -> str:
+    parts = reason["parts"]
+    return between.join(map(told, parts if isinstance(parts, tuple) else (parts,)))
 
-    FORMS: Mapping[str, Callable[[Any], str]] = {"": told, "duration": _duration, "span": _span, "plain": str}
+
+def _bare(figure: Figure) -> str:
+    return told(figure).rstrip(".")
+
+
+class _Writer(string.Formatter):
+    """Fills ``{name}`` with the figure; ``{name:duration}`` with a time for waiting, ``{name:span}`` with two ends,
+    ``{name:bare}`` without a full stop."""
+
+    FORMS: Mapping[str, Callable[[Any], str]] = {
+        "": told,
+        "duration": _duration,
+        "span": _span,
+        "plain": str,
+        "bare": _bare,
+    }
 
     def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
         return kwargs.get(key, MISSING)  # a file of another version may lack a figure

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.machine.home import bench_home
-from bench.text.language import noted
+from bench.records.reason import Reason, Refused, because
 from bench.workloads.mirrors import MirrorError, fetch, md5_of
 
 if TYPE_CHECKING:
@@ -35,11 +35,8 @@ FILES = {  # any MNIST-like set's names, with the bytes of Fashion-MNIST's files
 CLASSES, SIDE, MAX_BYTES = 10, 28, 784_000_016  # the last of one .gz file unpacked: a million images
 
 
-class DataError(Exception):
-    """One sentence that says what is wrong and what to do: ``noted``, its ``{names}`` filled in."""
-
-    def __init__(self, text: str, **values: object) -> None:
-        super().__init__(noted(text, **values))
+class DataError(Refused):
+    """Images that can't be had: what is wrong, and what to do."""
 
 
 class Cancelled(DataError):
@@ -77,9 +74,7 @@ def load(source: str = FASHION, *, images: int | None = None, folder: Path | Non
     train_x, train_y, test_x, test_y = arrays
     count, most = len(train_x) if images is None else images, len(train_x)
     if type(count) is not int or not 1 <= count <= most:
-        raise DataError(
-            "{images} training images were asked for: choose a whole number from 1 to {most}.", images=images, most=most
-        )
+        raise DataError("too_many_images", images=images, most=most)
     x, x_test = (torch.from_numpy(np.divide(a, 255, dtype="f4"))[:, None] for a in (train_x[:count], test_x))
     y, y_test = (torch.from_numpy(a.astype(np.int64)) for a in (train_y[:count], test_y))
     return ImageSet(name, label, x, y, x_test, y_test)
@@ -114,7 +109,7 @@ def download_fashion_mnist(
         if progress is not None:
             progress(sum(done.values()), sum(total.values()))
         if cancelled is not None and cancelled():
-            raise Cancelled("The download was cancelled; start it again to go on with the missing files.")
+            raise Cancelled("download_cancelled")
 
     for name, md5 in fashion.resources:
         content = _read(raw / name) if os.path.isfile(raw / name) else b""
@@ -123,12 +118,7 @@ def download_fashion_mnist(
             try:
                 content = fetch(name, md5, FILES[name[:-3]][0], mirrors or fashion.mirrors, timeout_s, step)
             except MirrorError as failure:
-                raise DataError(
-                    "Fashion-MNIST could not be downloaded: {why}; try again, put its four .gz files into {folder}, "
-                    "or choose “synthetic”.",
-                    why=failure,
-                    folder=raw,
-                ) from failure
+                raise DataError("download_failed", why=failure.reason, folder=str(raw)) from failure
             _write(raw, {name: content})
         step(name, len(content), len(content))
     _fashion_mnist(fashion, raw)
@@ -143,9 +133,7 @@ def _fashion_class():
     try:
         from torchvision.datasets import FashionMNIST
     except (ImportError, RuntimeError, OSError) as failure:  # RuntimeError: built for another torch
-        raise DataError(
-            "torchvision cannot be loaded ({failure}): reinstall it, or choose “synthetic”.", failure=failure
-        ) from failure
+        raise DataError("no_torchvision", failure=str(failure)) from failure
     return FashionMNIST
 
 
@@ -154,11 +142,7 @@ def _using(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as failure:
-        raise DataError(
-            "{path} cannot be used ({failure}): check its permissions and the free disk space, or choose “synthetic”.",
-            path=path,
-            failure=failure.strerror or failure,
-        ) from failure
+        raise DataError("unusable_path", path=str(path), failure=failure.strerror or str(failure)) from failure
 
 
 def _read(path: Path) -> bytes:
@@ -176,10 +160,8 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
                 os.replace(Path(part) / name, folder / name)
 
 
-def _damaged(path: Path, why: str) -> DataError:
-    return DataError(
-        "{path} is not usable, {why}: replace it with a whole copy, or choose “synthetic”.", path=path, why=why
-    )
+def _damaged(path: Path, why: Reason) -> DataError:
+    return DataError("unusable_file", path=str(path), why=why)
 
 
 def _found(folder: Path) -> list[Path]:
@@ -190,19 +172,14 @@ def _found(folder: Path) -> list[Path]:
 
 def _fashion_mnist(fashion, raw: Path) -> tuple[str, str, list[np.ndarray]]:
     if len(_found(raw)) < len(FILES):
-        raise DataError(
-            "Fashion-MNIST is not complete: download it, put its .gz files into {folder}, or choose “synthetic”.",
-            folder=raw,
-        )
+        raise DataError("fashion_incomplete", folder=str(raw))
     if os.path.exists(old := raw.with_name("processed")):
-        raise DataError("{old} is an old torchvision's, read in place of the checked files: remove it.", old=old)
+        raise DataError("old_torchvision_data", old=str(old))
     checked = {raw / name: md5 for name, md5 in fashion.resources if os.path.isfile(raw / name)}
     for packed, md5 in checked.items():
         plain, content = packed.with_suffix(""), _read(packed)
         if md5_of(content) != md5:
-            raise _damaged(
-                packed, noted("its MD5 is {md5} where Fashion-MNIST's is {right}", md5=md5_of(content), right=md5)
-            )
+            raise _damaged(packed, because("foreign_md5", md5=md5_of(content), right=md5))
         # gzip ends with the CRC of what it holds: this shows unpacked files that are damaged or foreign.
         if not os.path.isfile(plain) or zlib.crc32(_read(plain)) != int.from_bytes(content[-8:-4], "little"):
             _write(raw, {plain.name: zlib.decompress(content, 31)})
@@ -217,13 +194,7 @@ def _idx(source: str) -> tuple[str, str, list[np.ndarray]]:
     folder = Path(os.path.expanduser(source))
     found = max((_found(folder / sub) for sub in ("", "raw", "MNIST/raw", "FashionMNIST/raw")), key=len)
     if not str(source).strip() or len(found) < len(FILES):
-        raise DataError(
-            "“{source}” is no folder with IDX files, {found} of 4 found: give one with {files} (plain or .gz), "
-            "“fashion-mnist” or “synthetic”.",
-            source=source,
-            found=len(found),
-            files=", ".join(FILES),
-        )
+        raise DataError("no_idx_folder", source=str(source), found=len(found), files=", ".join(FILES))
     place, home = os.path.realpath(folder), os.path.realpath(os.path.expanduser("~"))
     name = "home" if place == home else Path(place).name  # the home folder's name is the user's
     return "idx", f"IDX files from the folder “{name}”", _read_four(found)
@@ -243,30 +214,23 @@ def _read_idx(path: Path, dims: int, count: int | None = None) -> np.ndarray:
         try:
             content = unpacker.decompress(content, MAX_BYTES)
         except zlib.error as failure:
-            raise _damaged(path, noted("it cannot be unpacked ({failure})", failure=failure)) from failure
+            raise _damaged(path, because("cannot_unpack", failure=failure)) from failure
         if not unpacker.eof or unpacker.unused_data:
-            raise _damaged(path, noted("it is cut off, too long, or has bytes behind its end"))
+            raise _damaged(path, because("cut_off"))
     items, shape = int.from_bytes(content[4:8], "big"), (SIDE, SIDE)[: dims - 1]
     header = struct.pack(f">4B{dims}I", 0, 0, 8, dims, items, *shape)
     if not content.startswith(header):
-        found = content[: len(header)].hex() or noted("empty")
-        wanted = noted("28×28 images") if shape else noted("labels")
-        why = noted("its header is {found}, not that of an IDX file of {wanted}", found=found, wanted=wanted)
+        found = content[: len(header)].hex() or because("empty")
+        wanted = because("images_of_28") if shape else because("labels")
+        why = because("foreign_header", found=found, wanted=wanted)
         raise _damaged(path, why)
     if not items or len(content) != len(header) + items * SIDE ** (dims - 1):
         length = len(content)
-        why = noted(
-            "its length of {length} bytes does not fit the {items} items of its header", length=length, items=items
-        )
+        why = because("wrong_length", length=length, items=items)
         raise _damaged(path, why)
     array = np.frombuffer(content, np.uint8, offset=len(header)).reshape(items, *shape)
     if dims == 1 and (items != count or array.max() >= CLASSES):
-        why = noted(
-            "it holds {items} labels up to {most} for {count} images of classes 0 to 9",
-            items=items,
-            most=array.max(),
-            count=count,
-        )
+        why = because("labels_do_not_fit", items=items, most=int(array.max()), count=count or 0)
         raise _damaged(path, why)
     return array
 

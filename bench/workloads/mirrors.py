@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from http.client import HTTPException
 from urllib import error, parse, request
 
-from bench.text.language import noted
+from bench.records.reason import Reason, Refused, because
 
 
-class MirrorError(Exception):
+class MirrorError(Refused):
     """Why one mirror did not deliver a file, or all of them."""
 
 
@@ -28,7 +28,7 @@ def fetch(
     ``step(name, received, size)``, in bytes, follows each chunk; what it raises ends the download. ``size`` is
     ``most_bytes`` until the server tells. Raises MirrorError with the reason of each mirror.
     """
-    failures = []
+    failures: list[Reason] = []
     for mirror in mirrors:
         content = bytearray()
         step(name, 0, most_bytes)
@@ -39,10 +39,10 @@ def fetch(
             if md5_of(content) == md5:
                 return bytes(content)
             host = parse.urlsplit(mirror).hostname
-            failures.append(noted("{name} has a wrong checksum at {host}", name=name, host=host))
+            failures.append(because("wrong_checksum", name=name, host=host or ""))
         except MirrorError as failure:
-            failures.append(str(failure))
-    raise MirrorError("; ".join(failures))
+            failures.append(failure.reason)
+    raise MirrorError("no_mirror", failures=tuple(failures))
 
 
 def md5_of(content: bytes | bytearray) -> str:
@@ -61,34 +61,18 @@ def _stream(url: str, most_bytes: int, timeout_s: float) -> Iterator[tuple[bytes
                 received += len(chunk)
                 yield chunk, max(size, received)
         if received < size:
-            raise MirrorError(
-                noted(
-                    "the connection to {host} broke off after {received} of {size} bytes",
-                    host=host,
-                    received=received,
-                    size=size,
-                )
-            )
+            raise MirrorError(because("connection_broke_off", host=host or "", received=received, size=size))
     except (OSError, HTTPException, ValueError) as failure:
         raise MirrorError(_why(failure, host, timeout_s)) from failure
 
 
-def _why(failure: Exception, host: str | None, timeout_s: float) -> str:
-    reason = failure.reason if type(failure) is error.URLError else failure
-    if isinstance(reason, error.HTTPError):
-        reason.close()  # it is the open answer, too
-        return noted("{host} refused the file (HTTP {code})", host=host, code=reason.code)
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        return noted(
-            "the certificate of {host} could not be verified ({message}): set SSL_CERT_FILE, or on macOS run Python's "
-            "“Install Certificates.command”",
-            host=host,
-            message=reason.verify_message,
-        )
-    if isinstance(reason, TimeoutError):
-        return noted("{host} did not answer within {time}", host=host, time=f"{timeout_s:g} s")
-    return noted(
-        "the connection to {host} failed ({reason}), check the network and the proxy",
-        host=host,
-        reason=f"{str(reason)!r:.90}",
-    )
+def _why(failure: Exception, host: str | None, timeout_s: float) -> Reason:
+    cause = failure.reason if type(failure) is error.URLError else failure
+    if isinstance(cause, error.HTTPError):
+        cause.close()  # it is the open answer, too
+        return because("file_refused", host=host or "", code=cause.code)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return because("unverified_certificate", host=host or "", message=cause.verify_message)
+    if isinstance(cause, TimeoutError):
+        return because("no_answer", host=host or "", time=f"{timeout_s:g} s")
+    return because("connection_failed", host=host or "", reason=f"{str(cause)!r:.90}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from bench.text.reasons.analysis import ANALYSIS
 from bench.text.reasons.doctor import DOCTOR
+from bench.text.reasons.jobs import JOBS
 from bench.text.reasons.machine import MACHINE
 from bench.text.reasons.measure import MEASURE
 from bench.text.reasons.plans import PLANS
@@ -19,6 +20,7 @@ TEMPLATES: Mapping[str, str] = {
     **MACHINE,
     **WORKLOADS,
     **MEASURE,
+    **JOBS,
     **DOCTOR,
     **ANALYSIS,
     **STORAGE,

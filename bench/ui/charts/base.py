@@ -32,9 +32,9 @@ def points_of(run: Run, variant: Variant) -> list[Measurement]:
 
 
 def dash_of(run: Run, variant: Variant) -> str:
-    """Colours belong to devices; the ways in which one device computes differ by their dashes."""
-    ways = list(dict.fromkeys(variant[1:] for variant in run.variants))
-    return DASHES[ways.index(variant[1:]) % len(DASHES)] if variant[1:] in ways else DASHES[0]
+    """Colours belong to devices; the settings with which one device computes differ by their dashes."""
+    settings = list(dict.fromkeys(variant[1:] for variant in run.variants))
+    return DASHES[settings.index(variant[1:]) % len(DASHES)] if variant[1:] in settings else DASHES[0]
 
 
 def equality(figure: go.Figure, log: bool) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from bench.machine.home import VARIABLE, bench_home
-from bench.measure.device_checks import check_here, to_send
+from bench.measure.device_checks import check_here
 from bench.measure.doctor import examine
 from bench.measure.job import Snapshot
 from bench.records.run import REFERENCE
-from bench.text.language import retold, translate
+from bench.text.evidence import to_send
+from bench.text.language import translate
+from bench.text.tell import tell
 from bench.text.units import size
 from bench.ui.parts.live import follow, show_end, start_or_stop
 from bench.ui.parts.plain import plain
@@ -31,8 +33,8 @@ def show() -> None:
         return
     for finding in examine(snapshot.devices):
         good = True if finding.good else False if finding.needed else None
-        text, mend = retold(finding.text), retold(finding.mend)
-        _line(retold(finding.name), good, f"{text.rstrip('.')}. {mend}" if mend else text)
+        text, mend = tell(finding.text), tell(finding.mend)
+        _line(tell(finding.name), good, f"{text.rstrip('.')}. {mend}" if mend else text)
     _checks(snapshot)
     store = kept().store
     runs = translate(" Runs: {path}, {size}.", path=store.path, size=size(store.size_bytes())) if store else ""
@@ -68,7 +70,7 @@ def _checks(snapshot: Snapshot) -> None:
     show_end(last)
     labels = {device.name: device.label for device in snapshot.devices}
     for verdict in last.told[0].checks if last.told else ():
-        _line(f"{labels[verdict.device]}: {retold(verdict.name)}", verdict.good, plain(retold(verdict.text)))
+        _line(f"{labels[verdict.device]}: {tell(verdict.name)}", verdict.good, plain(tell(verdict.text)))
     if last.told:
         st.download_button(
             translate("What was found, to send (JSON)"),

@@ -101,10 +101,10 @@ def show_any_axis(run: Run, key: str) -> None:
         key=f"{key} x",
     )
     rest = [axis for axis in axes if axis != x]
-    ways = [i for i, axis in enumerate(rest) if axis not in (WHAT, SIZE, DEVICE)]  # seldom varied, so what is asked
+    seldom = [i for i, axis in enumerate(rest) if axis not in (WHAT, SIZE, DEVICE)]  # varied, so it is what is asked
     line = (
         second.selectbox(
-            translate("A line for each"), rest, index=(ways or [0])[0], format_func=translate, key=f"{key} line"
+            translate("A line for each"), rest, index=(seldom or [0])[0], format_func=translate, key=f"{key} line"
         )
         if rest
         else ""
@@ -117,7 +117,7 @@ def show_any_axis(run: Run, key: str) -> None:
 
 
 def _hold(run: Run, axes: Sequence[str], key: str) -> dict[str, object]:
-    held = {}
+    held: dict[str, object] = {}
     if axes:
         for axis, column in zip(axes, st.columns(len(axes)), strict=True):
             held[axis] = column.selectbox(

@@ -8,6 +8,9 @@ import streamlit as st
 
 from bench.measure import clock
 from bench.measure.job import Job, Snapshot, State
+from bench.records.case import Case
+from bench.records.reason import Refused
+from bench.records.run import Run
 from bench.text.language import translatable, translate
 from bench.text.names import full_name
 from bench.text.tell import tell
@@ -29,7 +32,9 @@ SILENT_S = 60.0  # a device that says nothing for so long may hang: said, never 
 REDRAW_S = 1.0  # more often would cost the measuring time; see gate.py
 
 
-def start_or_stop(snapshot: Snapshot, label: str, job: Job | None, kind: str, planned=(), blocked: str = "") -> None:
+def start_or_stop(
+    snapshot: Snapshot, label: str, job: Job | None, kind: str, planned: tuple[Case, ...] = (), blocked: str = ""
+) -> None:
     """One button in one place: Run, and Stop while something runs.
 
     A page draws one snapshot from top to bottom: a job that ends meanwhile is seen by ``follow``.
@@ -53,12 +58,12 @@ def start_or_stop(snapshot: Snapshot, label: str, job: Job | None, kind: str, pl
     )
 
 
-def begin(job: Job, kind: str, planned=()) -> None:
+def begin(job: Job, kind: str, planned: tuple[Case, ...] = ()) -> None:
     """Start a job, or say that another tab was faster."""
     try:
         runner().start(job, kind, planned)
-    except RuntimeError as refused:
-        st.toast(str(refused), icon=":material/info:")
+    except Refused as error:
+        st.toast(plain(tell(error.reason)), icon=":material/info:")
 
 
 def follow(snapshot: Snapshot, kind: str, draw: Callable[[Snapshot], None]) -> bool:
@@ -89,7 +94,7 @@ def _panel(kind: str, draw: Callable[[Snapshot], None]) -> None:
 def _progress(snapshot: Snapshot) -> None:
     words = [tell(snapshot.stage)] if snapshot.stage else []
     if snapshot.current:
-        words.insert(0, describe(snapshot))
+        words.insert(0, _named(snapshot.current, snapshot.run))
     if snapshot.left_s is not None:
         words.append(translate("about {time} left", time=duration(snapshot.left_s)))
     st.progress(snapshot.done, text=" · ".join(words))
@@ -100,7 +105,7 @@ def _silence(snapshot: Snapshot) -> None:
     silent = clock.now() - snapshot.told_at
     if silent < SILENT_S:
         return
-    what = describe(snapshot) if snapshot.current else translate("The job")
+    what = _named(snapshot.current, snapshot.run) if snapshot.current else translate("The job")
     st.warning(
         translate(
             "{what} has said nothing for {silent}: either one step takes so long, or the device hangs. Stop is "
@@ -113,9 +118,8 @@ def _silence(snapshot: Snapshot) -> None:
     )
 
 
-def describe(snapshot: Snapshot) -> str:
+def _named(case: Case, run: Run | None) -> str:
     """The case being measured, in words."""
-    case, run = snapshot.current, snapshot.run
     return full_name(run, case) if run else str(case)
 
 

@@ -87,5 +87,5 @@ PRESETS = (
 
 
 def choices_of(preset: Preset) -> dict[str, object]:
-    """All of the preset's controls, the usual ways where it says nothing."""
+    """All of the preset's controls, the usual ones where it says nothing."""
     return USUAL | dict(preset.choices())

@@ -1,4 +1,4 @@
-"""One run as one HTML file: verdict, charts, table, method, machine and doubts. Works offline, prints well."""
+"""One run as one HTML file: verdict, charts, table, method, machine and caveats. Works offline, prints well."""
 
 from __future__ import annotations
 
