@@ -1,4 +1,4 @@
-"""TODO."""
+"""What the article's clocks read, beside what is so."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.records.case import Case
+from bench.records.reason import Quantity, Reason, because
 from bench.records.run import Run
-from bench.text.language import translate
-from bench.text.units import significant
 from bench.workloads.article import published
 from bench.workloads.networks import NETWORKS
 
@@ -54,7 +53,7 @@ def speedups(run: Run, workload: str, size: int, device: str, choose: Callable[[
     return pair["cpu"] / pair[device] if "cpu" in pair and device in pair else None
 
 
-def sentences(run: Run) -> list[str]:
+def of_replay(run: Run) -> list[Reason]:
     """For each network: the speed-up by either clock, and what the article's clock missed."""
     by_case = {(r.case.workload, r.case.device): r for r in readings(run) if "/" in r.case.workload}
     found = []
@@ -62,17 +61,13 @@ def sentences(run: Run) -> list[str]:
         reference = by_case.get((workload, "cpu"))
         if device == "cpu" or not workload.endswith("train") or reference is None:
             continue
-        title, label = NETWORKS[workload.partition("/")[0]].title, run.label(device)
-        claimed = reference.article_s / reading.article_s
-        true = reference.wall_s / reading.wall_s
         found.append(
-            translate(
-                "Training {title}: by the article's clock {label} is {claimed} times as fast as the CPU, by the wall "
-                "{true} times. On the CPU its clock read {there}; on {label} {here}.",
-                title=title,
-                label=label,
-                claimed=significant(claimed),
-                true=significant(true),
+            because(
+                "article_training",
+                title=NETWORKS[workload.partition("/")[0]].title,
+                label=run.label(device),
+                claimed=Quantity(reference.article_s / reading.article_s, ""),
+                true=Quantity(reference.wall_s / reading.wall_s, ""),
                 there=_why(reference.error),
                 here=_why(reading.error),
             )
@@ -80,12 +75,8 @@ def sentences(run: Run) -> list[str]:
     return found
 
 
-def _why(error: float) -> str:
+def _why(error: float) -> Reason:
     """What `process_time` did to a time: it adds up threads, and leaves out every kind of waiting."""
     if abs(error - 1) < 0.03:
-        return translate("the true time")
-    if error > 1:
-        return translate("{factor} times the true time, since it adds up all threads", factor=significant(error))
-    return translate(
-        "{factor} times the true time, since it leaves out the time spent waiting", factor=significant(error)
-    )
+        return because("true_time")
+    return because("adds_threads" if error > 1 else "leaves_out_waiting", factor=Quantity(error, ""))

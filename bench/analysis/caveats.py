@@ -1,65 +1,82 @@
-"""Reasons to be careful with a run, a line each; only where there are any."""
+"""Reasons to be careful with a run; only where there are any."""
 
 from __future__ import annotations
 
-from bench.records.measurement import BUSY, CONVERGED, NOISY, TIMED_OUT, UNVERIFIED, Measurement
-from bench.records.run import Run
-from bench.text.language import retold, translatable, translate
-from bench.text.units import listed
+from collections.abc import Sequence
 
-MOST_NAMED = 4
-STATUSES = {  # behind "1 of 9 cases", behind "2 of 9 cases"
-    UNVERIFIED: (translatable("is too large to be checked"), translatable("are too large to be checked")),
-    NOISY: (translatable("is noisy"), translatable("are noisy")),
-    TIMED_OUT: (translatable("is cut short by the time limit"), translatable("are cut short by the time limit")),
+from bench.records.case import Variant
+from bench.records.measurement import BUSY, CONVERGED, NOISY, TIMED_OUT, UNVERIFIED, Measurement
+from bench.records.reason import Figure, Reason, because
+from bench.records.run import Run
+
+MOST_NAMED, MOST_FLAGGED = 4, 3
+STATUSES = {  # kinds behind "1 of 9 cases", behind "2 of 9 cases"
+    UNVERIFIED: ("unverified_one", "unverified_many"),
+    NOISY: ("noisy_one", "noisy_many"),
+    TIMED_OUT: ("cut_short_one", "cut_short_many"),
 }
 
 
-def caveats(run: Run) -> list[str]:
-    """One line for each reason to be careful; none if there is none."""
-    lines = []
-    struck = {}
+def caveats(run: Run) -> list[Reason]:
+    """One for each reason to be careful; none if there is none."""
+    return [*_struck_out(run), *_by_status(run), *_scattered(run), *_flagged(run), *_of_the_machine(run)]
+
+
+def listed(names: Sequence[Figure], most: int) -> Reason:
+    """The first ``most`` names, and how many more there are."""
+    return because("listed", parts=tuple(names[:most]), rest=max(0, len(names) - most))
+
+
+def _struck_out(run: Run) -> list[Reason]:
+    struck: dict[tuple[Variant, Reason | None], list[Measurement]] = {}
     for m in run.measurements:
         if not m.believed:
-            struck.setdefault((run.name(m.case.variant), m.reason), []).append(m)
-    for (variant, reason), some in struck.items():
-        names = listed([run.what(m.case) for m in some], MOST_NAMED)
-        why = retold(reason)
-        why = why[:1].lower() + why[1:]
-        lines.append(
-            translate("{names} on {variant} is struck out: {why}", names=names, variant=variant, why=why)
-            if len(some) == 1
-            else translate("{names} on {variant} are struck out: {why}", names=names, variant=variant, why=why)
+            struck.setdefault((m.case.variant, m.reason), []).append(m)
+    return [
+        because(
+            "struck_one" if len(some) == 1 else "struck_many",
+            names=listed([run.case_figure(m.case) for m in some], MOST_NAMED),
+            variant=run.variant_figure(variant),
+            why=why or because("nothing"),
         )
-    total = len(run.outcomes)
+        for (variant, why), some in struck.items()
+    ]
+
+
+def _by_status(run: Run) -> list[Reason]:
+    found = []
     for status, (one, many) in STATUSES.items():
         some = [m for m in run.measurements if m.status == status]
         if some:
             names = listed([_name(run, m) for m in some], MOST_NAMED)
-            lines.append(
-                translate(
-                    "{some} of {total} cases {what}: {names}.",
-                    some=len(some),
-                    total=total,
-                    what=translate(one if len(some) == 1 else many),
-                    names=names,
-                )
-            )
+            what = because(one if len(some) == 1 else many)
+            found.append(because("some_of_cases", some=len(some), total=len(run.outcomes), what=what, names=names))
+    return found
+
+
+def _scattered(run: Run) -> list[Reason]:
+    """Of a training an epoch is as long as it is, so that its scatter is told otherwise."""
     busy = [m for m in run.measurements if m.status == CONVERGED and m.noise > BUSY]
-    if busy and run.kind != "training":
-        names = listed([_name(run, m) for m in busy], MOST_NAMED)
-        lines.append(translate("Samples scatter widely (the machine was probably busy) at {names}.", names=names))
-    for flag in dict.fromkeys(flag for m in run.measurements for flag in m.flags):
-        names = [_name(run, m) for m in run.measurements if flag in m.flags]
-        lines.append(f"{listed(names, 3)}: {retold(flag)}")
+    if not busy or run.kind == "training":
+        return []
+    return [because("scatter", names=listed([_name(run, m) for m in busy], MOST_NAMED))]
+
+
+def _flagged(run: Run) -> list[Reason]:
+    return [
+        because("flagged", names=listed([_name(run, m) for m in run.measurements if flag in m.flags], MOST_FLAGGED), flag=flag)
+        for flag in dict.fromkeys(flag for m in run.measurements for flag in m.flags)
+    ]
+
+
+def _of_the_machine(run: Run) -> list[Reason]:
+    found = []
     if run.environment.variables.get("PYTORCH_ENABLE_MPS_FALLBACK", "0") not in ("", "0"):
-        lines.append(translate("PYTORCH_ENABLE_MPS_FALLBACK is set: operators that MPS lacks run on the CPU unseen."))
+        found.append(because("fallback_unseen"))
     if run.environment.translated:
-        lines.append(
-            translate("This Python is an Intel build run by Rosetta; everything on the CPU is slower than it need be.")
-        )
-    return lines
+        found.append(because("slow_under_rosetta"))
+    return found
 
 
-def _name(run: Run, m: Measurement) -> str:
-    return translate("{what} on {variant}", what=run.what(m.case), variant=run.name(m.case.variant))
+def _name(run: Run, m: Measurement) -> Reason:
+    return because("on", what=run.case_figure(m.case), variant=run.variant_figure(m.case.variant))

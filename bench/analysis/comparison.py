@@ -8,19 +8,35 @@ knows how the rounds of a run scatter, not how whole runs do: repeat a run to le
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from bench import stats
-from bench.analysis.differences import differences
+from bench.analysis.differences import Difference, differences
 from bench.records.case import Case
 from bench.records.measurement import Measurement
+from bench.records.reason import Reason, because
 from bench.records.run import Run
-from bench.text.language import translate
-from bench.text.units import si, significant, span, times
 
 SAME = 0.05  # within 5 % nobody would notice
-FASTER, SLOWER, EQUAL, UNDECIDED = "faster", "slower", "same", "undecided"
+PairVerdict = Literal["faster", "slower", "same", "undecided"]
+FASTER: Final = "faster"
+SLOWER: Final = "slower"
+EQUAL: Final = "same"
+UNDECIDED: Final = "undecided"
+OVERALL: Mapping[PairVerdict, str] = {  # kinds
+    FASTER: "faster_overall",
+    SLOWER: "slower_overall",
+    EQUAL: "equal_overall",
+    UNDECIDED: "undecided_overall",
+}
+COUNTED: Mapping[PairVerdict, str] = {
+    FASTER: "count_faster",
+    SLOWER: "count_slower",
+    EQUAL: "count_same",
+    UNDECIDED: "count_undecided",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +47,7 @@ class Pair:
     first: Measurement
     second: Measurement
     speedup: stats.Estimate | None  # None where one of the two is wrong, or has too few samples to know
-    verdict: str
+    verdict: PairVerdict
 
 
 @dataclass(frozen=True)
@@ -40,10 +56,10 @@ class Comparison:
 
     pairs: tuple[Pair, ...]
     overall: stats.Estimate | None  # geometric mean of the pairs' speed-ups
-    verdict: str  # of the overall figure
+    verdict: PairVerdict  # of the overall figure
     only_first: tuple[Case, ...]  # cases that the other run lacks, or that failed there
     only_second: tuple[Case, ...]
-    differences: tuple[tuple[str, str, str], ...]  # of the environments: what, first, second
+    differences: tuple[Difference, ...]  # of the environments: what, first, second
 
 
 def compare(first: Run, second: Run) -> Comparison:
@@ -62,7 +78,7 @@ def compare(first: Run, second: Run) -> Comparison:
     )
 
 
-def judge(speedup: stats.Estimate | None) -> str:
+def judge(speedup: stats.Estimate | None) -> PairVerdict:
     """EQUAL if the whole interval is within SAME of 1, FASTER or SLOWER if it excludes 1, else UNDECIDED."""
     if speedup is None:
         return UNDECIDED
@@ -78,57 +94,17 @@ def slower_than(comparison: Comparison, factor: float) -> tuple[Pair, ...]:
     return tuple(pair for pair in comparison.pairs if pair.speedup and pair.speedup.high < 1 / factor)
 
 
-def sentence(comparison: Comparison, first: str, second: str) -> str:
-    """The comparison in words; ``first`` and ``second`` are the runs' names."""
-    if not comparison.pairs:
-        return translate("The two runs have no case in common.")
-    counts = [(sum(p.verdict == v for p in comparison.pairs), v) for v in (FASTER, SLOWER, EQUAL, UNDECIDED)]
-    told = ", ".join(f"{n} {translate(verdict)}" for n, verdict in counts if n)
+def summary(comparison: Comparison, first: str, second: str) -> Reason:
+    """The comparison as a whole; ``first`` and ``second`` are the runs' names."""
     total, overall = len(comparison.pairs), comparison.overall
+    if not comparison.pairs:
+        return because("nothing_common")
     if overall is None:
-        return translate(
-            "{second} against {first}: none of the {total} common cases can be compared.",
-            second=second,
-            first=first,
-            total=total,
-        )
-    figure = times(overall)
-    words = {
-        FASTER: translate("{second} is {figure} as fast as {first} overall", second=second, figure=figure, first=first),
-        SLOWER: translate(
-            "{second} is slower than {first} overall: {figure} as fast", second=second, first=first, figure=figure
-        ),
-        EQUAL: translate(
-            "{second} and {first} are equally fast overall, within 5 %: {figure}",
-            second=second,
-            first=first,
-            figure=figure,
-        ),
-        UNDECIDED: translate(
-            "{second} and {first} can't be told apart overall: {figure}", second=second, first=first, figure=figure
-        ),
-    }
-    return translate(
-        "{verdict}; of {total} common cases {told}.", verdict=words[comparison.verdict], total=total, told=told
-    )
-
-
-COLUMNS = ("times as fast", "95 % interval", "verdict")  # of ``rows``, behind case, first and second run
-
-
-def rows(comparison: Comparison, named: Callable[[Case], str] = str) -> list[tuple[str, ...]]:
-    """Every common case for people: its name, both medians, and COLUMNS."""
-    return [
-        (
-            named(pair.case),
-            si(pair.first.median_s.value, "s"),
-            si(pair.second.median_s.value, "s"),
-            significant(pair.speedup.value) if pair.speedup else "–",
-            span(pair.speedup) if pair.speedup else "–",
-            translate(pair.verdict),
-        )
-        for pair in comparison.pairs
-    ]
+        return because("none_comparable", second=second, first=first, total=total)
+    counts = [(sum(p.verdict == v for p in comparison.pairs), v) for v in (FASTER, SLOWER, EQUAL, UNDECIDED)]
+    told = tuple(because(COUNTED[verdict], n=n) for n, verdict in counts if n)
+    verdict = because(OVERALL[comparison.verdict], first=first, second=second, figure=overall)
+    return because("compared", verdict=verdict, total=total, told=told)
 
 
 def _pair(first: Measurement, second: Measurement) -> Pair:

@@ -1,51 +1,52 @@
-"""TODO."""
+"""What differs between the environments of two runs, and may explain why one is faster."""
 
 from __future__ import annotations
 
-from bench.records.environment import LABELS, UNKNOWN, Environment
+from typing import NamedTuple
 
-NAMED = {  # fields that may explain a difference, in words
-    "chip": "chip",
-    "model": "model",
-    "machine": "architecture",
-    "translated": "run by Rosetta",
-    "cores": "CPU cores",
-    "performance_cores": "performance cores",
-    "efficiency_cores": "efficiency cores",
-    "gpu_cores": "GPU cores",
-    "platform": "operating system",
-    "python": "Python",
-    "torch": "PyTorch",
-    "blas": "BLAS",
-    "threads": "CPU threads",
-    "float32_matmul": "float32 precision",
-    "power": "power",
-    "low_power": "low-power mode",
-}
+from bench.records.environment import UNKNOWN, Environment
+from bench.records.reason import Figure, because
+
+FIELDS = (  # that may explain a difference
+    "chip", "model", "machine", "translated", "cores", "performance_cores", "efficiency_cores", "gpu_cores",
+    "platform", "python", "torch", "blas", "threads", "float32_matmul", "power", "low_power",
+)
+GIB = 2**30
 
 
-def differences(first: Environment, second: Environment) -> list[tuple[str, str, str]]:
-    """What may explain a difference between two runs: what it is, in the first, in the second.
+class Difference(NamedTuple):
+    """One fact, in the first run and in the second. ``what`` is a field of the environment, or a variable's name."""
+
+    what: str
+    first: Figure
+    second: Figure
+
+
+def differences(first: Environment, second: Environment) -> list[Difference]:
+    """What may explain a difference between two runs.
 
     Left out is what changes by itself (the time, the load, memory to within 1 %), and what one of them does not tell.
     """
     found = [
-        (words, _told(a), _told(b))
-        for name, words in NAMED.items()
+        Difference(name, _figure(a), _figure(b))
+        for name in FIELDS
         if (a := getattr(first, name)) != (b := getattr(second, name)) and not {a, b} & {None, "", UNKNOWN}
     ]
     if abs(first.memory_bytes - second.memory_bytes) > 0.01 * max(first.memory_bytes, second.memory_bytes):
-        found.append(("memory", *(f"{e.memory_bytes / 2**30:.0f} GiB" for e in (first, second))))
+        here, there = (because("gib", number=round(e.memory_bytes / GIB)) for e in (first, second))
+        found.append(Difference("memory", here, there))
     for name in sorted({*first.devices} & {*second.devices}):
         if first.devices[name] != second.devices[name]:
-            found.append((f"{LABELS.get(name, name)} hardware", first.devices[name], second.devices[name]))
+            found.append(Difference(f"hardware {name}", first.devices[name], second.devices[name]))
     for name in sorted({*first.variables} | {*second.variables}):
         if (a := first.variables.get(name)) != (b := second.variables.get(name)):
-            found.append((name, "not set" if a is None else a, "not set" if b is None else b))
+            found.append(Difference(name, _figure(a), _figure(b)))
     return found
 
 
-def _told(value: object) -> str:
+def _figure(value: object) -> Figure:
+    if value is None:
+        return because("not_set")
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return because("yes" if value else "no")
     return str(value)

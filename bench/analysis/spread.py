@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.records.case import Case
+from bench.records.reason import Figure, Quantity, Reason, because
 from bench.stats.estimate import Estimate
-from bench.text.language import translate
 
 if TYPE_CHECKING:
     pass
@@ -41,23 +41,19 @@ def spreads(processes: Sequence[Medians]) -> list[Spread]:
     return found
 
 
-def sentence(found: Sequence[Spread], name: Callable[[Case], str] = str) -> str:
-    """What the processes amount to; ``name`` says how a case is called."""
+def summary(found: Sequence[Spread], named: Callable[[Case], Figure]) -> list[Reason]:
+    """What the processes amount to; ``named`` gives a case as a figure."""
     if not found:
-        return translate("No case was measured in every process.")
+        return [because("nothing_in_every_process")]
     typical = math.exp(float(np.mean([math.log(spread.between) for spread in found])))
     worst = max(found, key=lambda spread: spread.between)
-    text = translate(
-        "Between {processes} processes medians differ {typical:.3g} times as a rule (geometric mean), at "
-        "most {between:.3g} times, at {case}; within one the interval spans {within:.3g} times.",
+    told = because(
+        "processes_differ",
         processes=len(worst.medians_s),
-        typical=typical,
-        between=worst.between,
-        case=name(worst.case),
-        within=worst.within,
+        typical=Quantity(typical, ""),
+        between=Quantity(worst.between, ""),
+        case=named(worst.case),
+        within=Quantity(worst.within, ""),
     )
-    if worst.between > LARGEST_SPREAD and worst.between > worst.within:
-        text += translate(
-            " One process is one sample: measure in several before you believe a difference as small as that."
-        )
-    return text
+    careful = worst.between > LARGEST_SPREAD and worst.between > worst.within
+    return [told, because("one_process_is_a_sample")] if careful else [told]

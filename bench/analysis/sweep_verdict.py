@@ -1,4 +1,4 @@
-"""The result as a sentence: which device, from which size, how much faster, how sure. Only what the data support."""
+"""The result of a sweep as a value: which device, from which size, how much faster, how sure. Only what the data support."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 from bench import stats
-from bench.analysis import fits
-from bench.analysis.fits import SweepFit
+from bench.analysis.fits import FEWEST_ROUNDS, SweepFit, steadiness, sweep_fits
 from bench.machine.ceilings import Roof
 from bench.records.budget import SUSTAINED
 from bench.records.case import Variant
+from bench.records.reason import Figure, Quantity, Reason, because
 from bench.records.run import Run
 from bench.stats.crossover import Crossing
-from bench.text.language import translate
-from bench.text.units import count, duration, si, significant, times
 from bench.workloads.operations import OPERATIONS
 
 FASTER, SLOWER, OPEN = "faster", "slower", "open"
@@ -29,159 +27,145 @@ def judge(speedup: stats.Estimate) -> str:
     return SLOWER if speedup.high < 1 else OPEN
 
 
-def of_sweep(run: Run, sweep_fits: Mapping[Variant, SweepFit] | None = None) -> list[str]:
-    """A sentence for each accelerator; empty if there is nothing to compare. For a sustained run, how it held up."""
+def of_sweep(run: Run, fits: Mapping[Variant, SweepFit] | None = None) -> list[Reason]:
+    """One for each accelerator; empty if there is nothing to compare. For a sustained run, how it held up."""
     if is_sustained(run):
         return of_sustained(run)
-    sweep_fits = fits.sweep_fits(run) if sweep_fits is None else sweep_fits
+    fits = sweep_fits(run) if fits is None else fits
     axis = OPERATIONS[str(run.settings["operation"])].axis
-    sentences = []
-    other = the(run, run.reference_variant)
+    found = []
     for variant in run.variants:
         points = sorted(
             ((m.case.size, s) for m in run.measurements if m.case.variant == variant and (s := run.speedup(m))),
             key=lambda point: point[0],
         )
         if variant != run.reference_variant and points:
-            crossings = sweep_fits[variant].crossings if variant in sweep_fits else ()
-            sentences.append(_sweep_sentence(run.name(variant), other, axis, points, crossings))
-    return sentences
+            crossings = fits[variant].crossings if variant in fits else ()
+            names: dict[str, Figure] = {
+                "label": run.variant_figure(variant), "other": run.the_variant_figure(run.reference_variant),
+                "axis": axis,
+            }
+            found.append(_of_variant(names, points, crossings))
+    return found
 
 
-def of_fits(run: Run, sweep_fits: Mapping[Variant, SweepFit], roofs: Sequence[Roof] = ()) -> list[str]:
-    """What a call costs on each device, in words; nothing of a device whose curve does not describe it."""
-    sentences = []
-    for variant, sweep_fit in sweep_fits.items():
+def of_fits(run: Run, fits: Mapping[Variant, SweepFit], roofs: Sequence[Roof] = ()) -> list[Reason]:
+    """What a call costs on each device; nothing of a device whose curve does not describe it."""
+    found = []
+    for variant, sweep_fit in fits.items():
         curve = sweep_fit.curve
         if curve is None or not curve.describes or not math.isfinite(curve.bandwidth.high):
             continue
         roof = next((r for r in roofs if r.device == variant.device and r.bytes_per_s), None)
-        share = ""
-        if roof:
-            part, whose = 100 * curve.bandwidth.value / roof.bytes_per_s, roof.name.split(": ")[-1]
-            words = {"rate": si(roof.bytes_per_s, "B/s"), "whose": whose}
-            if part <= 100:
-                share = translate(", {part:.0f} % of the {rate} of its {whose}", part=part, **words)
-            else:
-                share = translate(", more than the {rate} of its {whose}: out of a cache, or it was busy then", **words)
-        sentences.append(
-            translate(
-                "{variant} needs {overhead} to start a call; after that it moves {bandwidth}{share}.",
-                variant=run.name(variant),
-                overhead=si(curve.t0.value, "s"),
-                bandwidth=si(curve.bandwidth.value, "B/s"),
-                share=share,
+        found.append(
+            because(
+                "overhead_and_bandwidth",
+                variant=run.variant_figure(variant),
+                overhead=Quantity(curve.t0.value, "s"),
+                bandwidth=Quantity(curve.bandwidth.value, "B/s"),
+                share=_share_of_roof(curve.bandwidth.value, roof),
             )
         )
-    return sentences
+    return found
 
 
-def _sweep_sentence(
-    label: str, other: str, axis: str, points: list[tuple[int, stats.Estimate]], crossings: Sequence[Crossing]
-) -> str:
-    verdicts = [judge(speedup) for _, speedup in points]
-    last, at_last = points[-1]
-    undecided = [count(n) for (n, _), verdict in zip(points, verdicts, strict=True) if verdict == OPEN]
-    doubt = translate(" Undecided at {axis} = {sizes}.", axis=axis, sizes=", ".join(undecided)) if undecided else ""
-    decided = [(n, verdict) for (n, _), verdict in zip(points, verdicts, strict=True) if verdict != OPEN]
-    words = {"label": label, "other": other, "axis": axis, "last": count(last), "doubt": doubt}
+def _share_of_roof(bandwidth: float, roof: Roof | None) -> Reason:
+    if roof is None:
+        return because("nothing")
+    rate, share = Quantity(roof.bytes_per_s, "B/s"), bandwidth / roof.bytes_per_s
+    if share <= 1:
+        return because("share_of_roof", part=round(100 * share), rate=rate, whose=roof.whose)
+    return because("above_roof", rate=rate, whose=roof.whose)
+
+
+Points = Sequence[tuple[int, stats.Estimate]]
+
+
+def _of_variant(names: dict[str, Figure], points: Points, crossings: Sequence[Crossing]) -> Reason:
+    """The verdict on one device against the reference, from the speed-ups of its sizes in ascending order."""
+    judged = [(n, judge(speedup)) for n, speedup in points]
+    decided = [(n, verdict) for n, verdict in judged if verdict != OPEN]
     if not decided:
-        return translate("{label} and {other} can't be told apart at any of these sizes.", **words)
+        return because("indistinguishable", label=names["label"], other=names["other"])
+    names = names | {"doubt": _undecided(names["axis"], [n for n, verdict in judged if verdict == OPEN])}
     changes = [(a, b) for a, b in itertools.pairwise(decided) if a[1] != b[1]]
     if len(crossings) == 1 and len(changes) == 1:
-        size = crossings[0].size
-        ends = {"size": _round(size.value), "low": _round(size.low), "high": _round(size.high)}
-        words["around"] = translate("{axis} ≈ {size} ({low} to {high})", axis=axis, **ends)
-        if crossings[0].candidate_wins:
-            return translate(
-                "Up to {around} use {other}, above it {label}: {factor} as fast at {last}.{doubt}",
-                factor=times(at_last),
-                **words,
-            )
-        return translate("Up to {around} use {label}, above it {other}.{doubt}", **words)
+        return _crossing(names, points, crossings[0])
     if len(changes) > 1:
-        better = ", ".join(count(n) for n, verdict in decided if verdict == FASTER)
-        return translate(
-            "The two change places more than once: {label} is faster at {axis} = {better}.{doubt}",
-            better=better,
-            **words,
-        )
-    if not changes:
-        if decided[0][1] == FASTER:
-            return translate(
-                "Use {label} at all these sizes: {factor} as fast as {other} at {at}.{doubt}",
-                factor=times(at_last),
-                at=f"{axis} = {count(last)}",
-                **words,
-            )
-        best = max((p for p in points if judge(p[1]) == SLOWER), key=lambda point: point[1].value)
-        return translate(
-            "Use {other} at all these sizes: even at {axis} = {size}, where {label} comes closest, "
-            "{other} is {factor} as fast.{doubt}",
-            size=count(best[0]),
-            factor=times(inverse(best[1])),
-            **words,
-        )
-    (before, first), (after, _) = changes[0]
-    words |= {"before": count(before), "after": count(after)}
+        better = tuple(n for n, verdict in decided if verdict == FASTER)
+        return because("several_changes", better=better, **names)
+    if changes:
+        return _one_change(names, points, changes[0])
+    return _no_change(names, points, decided[0][1])
+
+
+def _undecided(axis: Figure, sizes: Sequence[int]) -> Reason:
+    return because("undecided_at", axis=axis, sizes=tuple(sizes)) if sizes else because("nothing")
+
+
+def _crossing(names: dict[str, Figure], points: Points, crossing: Crossing) -> Reason:
+    size, (last, at_last) = crossing.size, points[-1]
+    around = because(
+        "around", axis=names["axis"], size=_round(size.value), low=_round(size.low), high=_round(size.high)
+    )
+    if crossing.candidate_wins:
+        return because("pays_above", around=around, factor=at_last, last=last, **names)
+    return because("pays_below", around=around, **names)
+
+
+def _one_change(names: dict[str, Figure], points: Points, change: tuple[tuple[int, str], tuple[int, str]]) -> Reason:
+    (before, first), (after, _) = change
+    last, at_last = points[-1]
     if first == SLOWER:
-        return translate(
-            "Up to {axis} = {before} use {other}; from {after} {label}, {factor} as fast at {last}.{doubt}",
-            factor=times(at_last),
-            **words,
-        )
-    return translate("Up to {axis} = {before} use {label}; from {after} {other}.{doubt}", **words)
+        return because("pays_from", before=before, after=after, factor=at_last, last=last, **names)
+    return because("pays_until", before=before, after=after, **names)
 
 
-def of_noise(run: Run) -> list[str]:
+def _no_change(names: dict[str, Figure], points: Points, verdict: str) -> Reason:
+    last, at_last = points[-1]
+    if verdict == FASTER:
+        return because("pays_always", factor=at_last, at=because("at_size", axis=names["axis"], size=last), **names)
+    size, best = max((p for p in points if judge(p[1]) == SLOWER), key=lambda point: point[1].value)
+    return because("never_pays", size=size, factor=inverse(best), **names)
+
+
+def of_noise(run: Run) -> list[Reason]:
     """A device against itself: how large a difference the instrument shows where there is none."""
     speedups = [s for m in run.measurements if (s := run.speedup(m))]
     if not speedups:
         return []
     wrong = sum(judge(s) != OPEN for s in speedups)
-    label, mean = run.label(run.reference), stats.geometric_mean([s.value for s in speedups])
+    mean = stats.geometric_mean([s.value for s in speedups])
     return [
-        translate(
-            "{label} against itself: {right} of {all} intervals hold 1, as they should; the "
-            "largest difference is {largest} %, and all sizes together differ by "
-            "{overall} %.",
-            label=label,
+        because(
+            "against_itself",
+            label=run.label(run.reference),
             right=len(speedups) - wrong,
             all=len(speedups),
-            largest=significant(100 * (noise_band(run) - 1), 2),
-            overall=significant(100 * abs(mean - 1), 2),
+            largest=Quantity(noise_band(run) - 1, "%"),
+            overall=Quantity(abs(mean - 1), "%"),
         )
     ]
 
 
-def of_sustained(run: Run) -> list[str]:
+def of_sustained(run: Run) -> list[Reason]:
     """Whether a case kept its speed for minutes; throttling is named with its size."""
-    sentences = []
+    found = []
     for m in run.measurements:
-        if len(m.by_round) < fits.FEWEST_ROUNDS or not m.believed:
+        if len(m.by_round) < FEWEST_ROUNDS or not m.believed:
             continue
-        held = fits.steadiness(m)
-        lasted, settled = duration(held.lasted_s), si(held.settled_s, "s")
-        name = translate("{what} on {variant}", what=count(m.case.size), variant=run.name(m.case.variant))
-        words = {"name": name, "settled": settled, "time": duration(held.after_s)}
+        held = steadiness(m)
+        name = because("on", what=m.case.size, variant=run.variant_figure(m.case.variant))
+        settled = Quantity(held.settled_s, "s")
         if held.slowdown > THROTTLED:
-            told = translate(
-                "{name} throttles: after {time} it settled at {settled} a call, {factor} times as slow as at first.",
-                factor=significant(held.slowdown),
-                **words,
-            )
+            factor = Quantity(held.slowdown, "")
+            found.append(because("throttles", name=name, time=held.after_s, settled=settled, factor=factor))
         elif held.slowdown < 1 / THROTTLED:
-            told = translate(
-                "{name} became {factor} times as fast within {time}, and stayed at {settled} a call.",
-                factor=significant(1 / held.slowdown),
-                **words,
-            )
+            factor = Quantity(1 / held.slowdown, "")
+            found.append(because("speeds_up", name=name, time=held.after_s, settled=settled, factor=factor))
         else:
-            told = translate(
-                "{name} kept its speed for {lasted}: {settled} a call, no throttling.", lasted=lasted, **words
-            )
-        sentences.append(told)
-    return sentences
+            found.append(because("kept_speed", name=name, lasted=held.lasted_s, settled=settled))
+    return found
 
 
 def is_sustained(run: Run) -> bool:
@@ -194,16 +178,10 @@ def noise_band(run: Run) -> float:
     return max((max(s.value, 1 / s.value) for m in run.measurements if (s := run.speedup(m))), default=1.0)
 
 
-def the(run: Run, variant: Variant) -> str:
-    """A variant within a sentence: "the CPU"."""
-    name = run.name(variant)
-    return translate("the CPU") if name == "CPU" else name
-
-
-def _round(size: float) -> str:
-    """A fitted size, to three digits."""
-    return count(round(float(f"{size:.2e}")))
-
-
 def inverse(speedup: stats.Estimate) -> stats.Estimate:
     return speedup.rate_of(1.0)
+
+
+def _round(size: float) -> int:
+    """A fitted size, to three digits."""
+    return round(float(f"{size:.2e}"))

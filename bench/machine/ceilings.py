@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from bench.records.environment import Environment
-from bench.records.reason import Reason, because
+from bench.records.reason import Reason, because, quoted
 from bench.records.run import Run
 
 CHIPS = Path(__file__).parent / "apple-chips.csv"
@@ -54,9 +54,15 @@ class Roof:
     """What a device, or a chip, can do at most, to be drawn; 0 where nothing is known."""
 
     device: str
-    name: Reason  # whose it is, and whether it was published or measured
+    basis: Reason  # whose it is, and whether it was published or measured
     flops_per_s: float
     bytes_per_s: float
+
+    @property
+    def whose(self) -> Reason:
+        """Of what it is the ceiling, within a sentence: "M1 Pro", or "copy measured here"."""
+        chip = dict(self.basis.figures).get("chip")
+        return quoted(str(chip)) if chip else because("measured_copy")
 
 
 def roofs(run: Run) -> list[Roof]:

@@ -78,6 +78,10 @@ class Run:
         emulated = int(self.environment.is_emulated(variant.device))
         return because("variant", emulated=emulated, **variant._asdict())
 
+    def the_variant_figure(self, variant: Variant) -> Reason:
+        """The same in the middle of a sentence: "the CPU"."""
+        return Reason("the_variant", self.variant_figure(variant).figures)
+
     def case_figure(self, case: Case) -> Reason:
         """A case without its variant, within a reason; with the batch size where there are several."""
         return because("case", workload=case.workload, size=case.size, several=int(not self.batches <= {case.size}))

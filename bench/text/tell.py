@@ -20,6 +20,7 @@ NAMES: Mapping[str, Callable[[Reason], str]] = {  # kinds that stand for a name 
     "case": names.case_of,
     "workload": names.workload_of,
     "parts": lambda reason: _joined(reason, " · "),
+    "listed": lambda reason: _listed(reason),
     "several": lambda reason: _joined(reason, "; "),
     "power_is": lambda reason: translate(POWER.get(str(reason["source"]), UNKNOWN)),
     "mode_is": lambda reason: translate(POWER.get(str(reason["mode"]), UNKNOWN)),
@@ -72,6 +73,18 @@ def _span(figure: Figure) -> str:
 def _joined(reason: Reason, between: str) -> str:
     parts = reason["parts"]
     return between.join(map(told, parts if isinstance(parts, tuple) else (parts,)))
+
+
+def _listed(reason: Reason) -> str:
+    """Names after commas, and how many were left out: "100, 200 and 7 more"."""
+    rest = reason["rest"]
+    more = translate(" and {rest} more", rest=told(rest)) if rest else ""
+    return _joined(reason, ", ") + more
+
+
+def _lower(figure: Figure) -> str:
+    text = told(figure)
+    return text[:1].lower() + text[1:]
 
 
 def _bare(figure: Figure) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from bench.analysis.article_clocks import readings, sentences
+from bench.analysis.article_clocks import readings, of_replay
 from bench.measure.job import Snapshot
 from bench.records.run import Run
 from bench.text.language import translatable, translate
@@ -36,7 +36,7 @@ def draw_replay(snapshot: Snapshot) -> None:
 def show_replay(run: Run) -> None:
     """When it is over: what the clocks say, and why they differ."""
     about_run(run)
-    for sentence in sentences(run):
+    for sentence in of_replay(run):
         st.markdown(f"**{plain(tell(sentence))}**")
     if not readings(run):
         tables.failures(run)
