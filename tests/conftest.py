@@ -40,10 +40,10 @@ def few_test_images(monkeypatch):
     """500 of the synthetic set's 10 000: a large network on a processor without bfloat16 takes minutes for all."""
     from bench.workloads import datasets
 
-    made = datasets._synthetic
+    made = datasets.SOURCES[datasets.SYNTHETIC]
 
-    def shortened():
-        name, label, (train_x, train_y, test_x, test_y) = made()
-        return name, label, [train_x, train_y, test_x[:500], test_y[:500]]
+    def shortened(folder):
+        label, (train_x, train_y, test_x, test_y) = made(folder)
+        return label, [train_x, train_y, test_x[:500], test_y[:500]]
 
-    monkeypatch.setattr(datasets, "_synthetic", shortened)
+    monkeypatch.setitem(datasets.SOURCES, datasets.SYNTHETIC, shortened)

@@ -408,13 +408,13 @@ def test_a_device_that_says_nothing_for_long_is_named_and_left_alone(app, monkey
         current=Case("matvec", 64, "mps"),
         stage=quoted("round 2"),
         run=sweep({64: {"cpu": 1e-3}}),
-        told_at=clock.now() - 2 * live.SILENT_S,
+        heard_at=clock.now() - 2 * live.SILENT_S,
     )
     monkeypatch.setattr(type(runner), "snapshot", property(lambda self: now))
     clean(app.run())
     (told,) = [w.value for w in app.warning if "said nothing" in w.value]
     assert "Matrix × vector, 64 on MPS has said nothing for 2 min" in told and "the device hangs" in told
-    now = replace(now, told_at=clock.now())
+    now = replace(now, heard_at=clock.now())
     clean(app.run())
     assert not any("said nothing" in w.value for w in app.warning)
 

@@ -16,6 +16,7 @@ import pytest
 from bench.machine import apple
 from bench.machine.environment import capture_environment
 from bench.measure import doctor
+from bench.text.tell import tell
 
 
 def sysctl(model, *levels):
@@ -29,8 +30,14 @@ def displays(*entries):
     return json.dumps({"SPDisplaysDataType": list(entries)})
 
 
-M1_PRO = displays({"_name": "Apple M1 Pro", "sppci_cores": "16", "sppci_model": "Apple M1 Pro",
-                   "spdisplays_ndrvs": [{"_spdisplays_display-serial-number": "SECRET123"}]})  # fmt: skip
+M1_PRO = displays(
+    {
+        "_name": "Apple M1 Pro",
+        "sppci_cores": "16",
+        "sppci_model": "Apple M1 Pro",
+        "spdisplays_ndrvs": [{"_spdisplays_display-serial-number": "SECRET123"}],
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -48,9 +55,11 @@ M1_PRO = displays({"_name": "Apple M1 Pro", "sppci_cores": "16", "sppci_model": 
         (sysctl("Mac18,1", ("Super", 2), ("Performance", 4), ("Efficiency", 6)), (6, 6)),
         ("hw.model: MacBookPro16,1", (None, None)),  # an Intel Mac has no levels
         ("hw.perflevel0.physicalcpu: many", (None, None)),
-        ("", (None, None)), ("garbage\0: :\n::", (None, None)), ("hw.perflevel1.physicalcpu: 4", (None, None)),
+        ("", (None, None)),
+        ("garbage\0: :\n::", (None, None)),
+        ("hw.perflevel1.physicalcpu: 4", (None, None)),
     ],
-)  # fmt: skip
+)
 def test_cores_by_performance_level(text, wanted):
     assert apple.cores(apple.sysctl_values(text)) == wanted
 
@@ -58,14 +67,23 @@ def test_cores_by_performance_level(text, wanted):
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        *((displays({"_name": "Apple", "sppci_bus": "spdisplays_builtin", "sppci_cores": str(n)}), n)
-          for n in (7, 10, 14, 30, 38, 40, 60)),
-        (M1_PRO, 16), (displays({"sppci_cores": "10"}), 10), (displays({"_name": "Intel UHD 630"}), None),
-        (displays({"_name": "Intel"}, {"sppci_cores": "8"}), 8), (displays(), None), (M1_PRO[:-20], None),
-        ("", None), ("[]", None), ("{}", None), ('{"SPDisplaysDataType": [3]}', None),
+        *(
+            (displays({"_name": "Apple", "sppci_bus": "spdisplays_builtin", "sppci_cores": str(n)}), n)
+            for n in (7, 10, 14, 30, 38, 40, 60)
+        ),
+        (M1_PRO, 16),
+        (displays({"sppci_cores": "10"}), 10),
+        (displays({"_name": "Intel UHD 630"}), None),
+        (displays({"_name": "Intel"}, {"sppci_cores": "8"}), 8),
+        (displays(), None),
+        (M1_PRO[:-20], None),
+        ("", None),
+        ("[]", None),
+        ("{}", None),
+        ('{"SPDisplaysDataType": [3]}', None),
         (displays({"sppci_cores": "x"}), None),
     ],
-)  # fmt: skip
+)
 def test_gpu_cores(text, wanted):
     assert apple.gpu_cores(text) == wanted
 
@@ -74,11 +92,15 @@ def test_gpu_cores(text, wanted):
     ("text", "wanted"),
     [
         ("System-wide power settings:\nCurrently in use:\n lowpowermode         1\n sleep  1\n", "on"),
-        ("Currently in use:\n standby 1\n lowpowermode         0\n", "off"), (" powermode            2\n", "off"),
-        (" powermode 1\n", "on"), (" lowpowermode 1\n powermode 0\n", "off"), (" powermode            0\n", "off"),
-        ("Currently in use:\n sleep 1\n", "unknown"), ("", "unknown"),
+        ("Currently in use:\n standby 1\n lowpowermode         0\n", "off"),
+        (" powermode            2\n", "off"),
+        (" powermode 1\n", "on"),
+        (" lowpowermode 1\n powermode 0\n", "off"),
+        (" powermode            0\n", "off"),
+        ("Currently in use:\n sleep 1\n", "unknown"),
+        ("", "unknown"),
     ],
-)  # fmt: skip
+)
 def test_low_power_mode(text, wanted):
     assert apple.low_power(text) == wanted
 
@@ -86,8 +108,9 @@ def test_low_power_mode(text, wanted):
 def test_a_mac_is_asked_by_its_tools_and_no_serial_number_is_kept(monkeypatch):
     said = {
         "/usr/sbin/sysctl": sysctl("MacBookPro18,3", ("Performance", 8), ("Efficiency", 2)),
-        "/usr/sbin/system_profiler": M1_PRO, "/usr/bin/pmset": " lowpowermode 1\n",
-    }  # fmt: skip
+        "/usr/sbin/system_profiler": M1_PRO,
+        "/usr/bin/pmset": " lowpowermode 1\n",
+    }
     monkeypatch.setattr(apple, "run_tool", lambda tool, *arguments: said[tool])
     apple.this_mac.cache_clear()
     mac = apple.this_mac()
@@ -111,8 +134,8 @@ def test_the_doctor_names_cores_and_complains_of_low_power_mode(monkeypatch):
     monkeypatch.setattr(doctor, "this_mac", lambda: apple.Mac("MacBookPro18,3", 8, 2, 16))
     monkeypatch.setattr(doctor, "power_state", lambda: ("battery", "on"))
     finding = doctor._machine()
-    assert not finding.good and not finding.needed and "Switch low-power mode off" in finding.mend
-    assert finding.text.startswith("MacBookPro18,3 · 8 performance and 2 efficiency cores · 16 GPU cores · ")
+    assert not finding.good and not finding.needed and "Switch low-power mode off" in tell(finding.mend)
+    assert tell(finding.text).startswith("MacBookPro18,3 · 8 performance and 2 efficiency cores · 16 GPU cores · ")
 
 
 def test_power_is_asked_anew_each_time(monkeypatch):

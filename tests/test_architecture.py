@@ -34,8 +34,8 @@ every_module = pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.rela
 def imports(tree):
     """(full name, is it at the top of the module or only for types?) of everything imported."""
     top = {id(node) for node in tree.body}
-    typing = [n for n in tree.body if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)]
-    top |= {id(node) for block in typing for node in block.body}
+    blocks = [n for n in tree.body if isinstance(n, ast.If | ast.Try)]  # for types, or where a system has it
+    top |= {id(node) for block in blocks for node in block.body}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, id(node) in top) for alias in node.names)

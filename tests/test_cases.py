@@ -6,13 +6,15 @@ from hypothesis import strategies as st
 
 from bench.measure.plans import SweepPlan, TrainingPlan
 from bench.measure.sizes import parse_sizes, spaced_sizes
+from bench.records.budget import sustained
 from bench.records.refusal import PlanError
+from bench.text.tell import tell
 from bench.workloads.article import ARTICLE_SIZES
 
 
 def sentence(error):
     """One sentence: starts with a capital or a number, ends with a full stop, no line break."""
-    text = str(error.value)
+    text = tell(error.value.reason)
     assert text[0].isupper() or text[0].isdigit()
     assert text.endswith(".") and "\n" not in text and len(text) < 220, text
     return text
@@ -76,3 +78,10 @@ def test_an_unknown_operation_is_refused_with_the_known_ones():
 def test_the_devices_of_a_size_stand_side_by_side():
     plan = SweepPlan("matvec", (16, 32), ("cpu", "mps"))
     assert [(c.size, c.device) for c in plan.cases] == [(16, "cpu"), (16, "mps"), (32, "cpu"), (32, "mps")]
+
+
+@pytest.mark.parametrize("minutes", [0, 61, -1.5])
+def test_minutes_out_of_range_are_refused(minutes):
+    with pytest.raises(PlanError) as error:
+        sustained(minutes)
+    assert f"{minutes:g} are not" in sentence(error)

@@ -3,9 +3,10 @@
 import pytest
 from fakes import rates
 
-from bench.measure.forecast import describe, sweep_forecast, training_forecast
+from bench.measure.forecast import omissions, sweep_forecast, training_forecast
 from bench.measure.plans import SweepPlan, TrainingPlan
 from bench.records.budget import EFFORTS
+from bench.text.tell import tell
 
 PAIR = {"cpu": rates(), "mps": rates("mps", "MPS", memory=4e9, shares=True)}
 
@@ -15,15 +16,16 @@ def test_what_does_not_fit_is_named_and_left_out():
     plan = SweepPlan("matmul", (64, 16384), ("cpu", "mps"))
     forecast = sweep_forecast(plan, PAIR)
     assert list(forecast.left_out) == [16384]
-    assert "needs 6.44 GB of memory, and 8.00 GB are free" in forecast.left_out[16384]
-    assert describe(forecast).startswith("m = 16\u202f384 is left out: it needs")
+    assert "needs 6.44 GB of memory, and 8.00 GB are free" in tell(forecast.left_out[16384])
+    (omission,) = omissions(forecast)
+    assert tell(omission).startswith("m = 16\u202f384 is left out: it needs 6.44 GB of memory")
     assert forecast.memory_bytes == 2 * 4 * 3 * 64 * 64
 
 
 def test_an_accelerator_with_memory_of_its_own_is_asked_for_its_own():
     pair = {"cpu": rates(), "cuda": rates("cuda", "CUDA", memory=2e9)}
     plan = SweepPlan("matmul", (16384,), ("cpu", "cuda"))
-    assert "on CUDA, which has 2.00 GB free" in sweep_forecast(plan, pair).left_out[16384]
+    assert "on CUDA, which has 2.00 GB free" in tell(sweep_forecast(plan, pair).left_out[16384])
 
 
 def test_more_effort_and_larger_sizes_take_longer():

@@ -14,19 +14,20 @@ from bench.records.case import Case
 from bench.records.measurement import Failure, Measurement
 from bench.records.run import Run
 from bench.storage.store import CRASHED, DONE, open_store
+from bench.text.tell import tell
 
 ROOT = Path(__file__).parent.parent
 HEAD = """
 import os, sys, emulated_mps
 from functools import partial
-from bench import models, ops
-from bench.cases import EFFORTS
-from bench.plans import SweepPlan, TrainingPlan
-from bench.recorder import Recorder
-from bench.runner import Runner
-from bench.store import open_store
-from bench.sweep import measure
-from bench.training import train
+from bench.measure.plans import SweepPlan, TrainingPlan
+from bench.measure.runner import Runner
+from bench.measure.sweep import measure
+from bench.measure.training import train
+from bench.records.budget import EFFORTS
+from bench.storage.recorder import Recorder
+from bench.storage.store import open_store
+from bench.text.tell import tell
 
 runner = Runner(recorder=Recorder(open_store()))
 
@@ -66,7 +67,7 @@ def statuses(run):
 
 
 def errors(run):
-    return {(f.case.size, f.case.device): f.error for f in run.failures}
+    return {(f.case.size, f.case.device): tell(f.error) for f in run.failures}
 
 
 def test_out_of_memory_is_a_row_and_smaller_cases_run_again(tmp_path):
@@ -102,7 +103,7 @@ def test_an_error_in_the_middle_costs_one_case(tmp_path):
     code = """
 def meanwhile(changes):
     case = changes.get("current")
-    if case and case.size == 200 and case.device == "mps" and changes["stage"] == "round 3":
+    if case and case.size == 200 and case.device == "mps" and tell(changes["stage"]) == "round 3":
         emulated_mps.configure(fail_at=5)
 
 sweep(100, 200, 300, meanwhile=meanwhile)
@@ -121,7 +122,7 @@ def meanwhile(changes):
 
 snapshot = sweep(100, 200, 300, 400, meanwhile=meanwhile)
 lost = next(device for device in snapshot.devices if device.name == "mps")
-assert not lost.usable and "stopped working" in lost.reason, lost
+assert not lost.usable and "stopped working" in tell(lost.reason), lost
 """
     run = faulty(tmp_path, code)
     found = errors(run)
@@ -134,7 +135,7 @@ assert not lost.usable and "stopped working" in lost.reason, lost
 def test_a_wrong_answer_is_a_row_that_says_so(tmp_path, settings):
     run = faulty(tmp_path, "sweep(100, 200)", **settings)
     wrong = [m for m in run.measurements if m.case.device == "mps"]
-    assert len(wrong) == 2 and {m.status for m in wrong} == {"wrong"} and all(m.reason for m in wrong)
+    assert len(wrong) == 2 and {m.status for m in wrong} == {"wrong"} and all(tell(m.reason) for m in wrong)
     assert all(run.speedup(m) is None for m in wrong)
 
 
@@ -148,17 +149,17 @@ def test_a_hang_is_waited_for_and_seen_from_outside(tmp_path):
     """While the device hangs the snapshot grows old; that is what the page warns of. Then the run goes on."""
     code = """
 import threading
-from bench import timing
+from bench.measure import clock
 oldest = [0.0]
 def watch():
     while runner.snapshot.state.value != "done":
         if runner.snapshot.active:
-            oldest[0] = max(oldest[0], timing.clock() - runner.snapshot.told_at)
+            oldest[0] = max(oldest[0], clock.now() - runner.snapshot.heard_at)
         threading.Event().wait(0.05)
 
 def meanwhile(changes):
     case = changes.get("current")
-    if case and case.size == 200 and case.device == "mps" and changes["stage"] == "round 2":
+    if case and case.size == 200 and case.device == "mps" and tell(changes["stage"]) == "round 2":
         emulated_mps.configure(hang_at=3, hang_s=2.5)
 
 threading.Thread(target=watch, daemon=True).start()
@@ -185,7 +186,7 @@ sweep(100, 200, 300, meanwhile=meanwhile)
     assert crash.case == Case("matvec", 200, "mps") and (crash.outcomes, crash.planned) == (2, 6)
 
     again = """
-from bench.resume import remainder
+from bench.measure.resume import remainder
 store = open_store()
 (crash,) = store.unfinished()
 store.recover(crash.id)
@@ -196,7 +197,8 @@ runner.join()
 """
     rest = faulty(tmp_path, again)
     (killer,) = rest.failures
-    assert killer == Failure(crash.case, "The program ended abruptly while this was measured.")
+    assert killer.case == crash.case
+    assert tell(killer.error) == "The program ended abruptly while this was measured."
     assert {(m.case.size, m.case.device) for m in rest.measurements} == set(statuses(rest)) - {(200, "mps")}
     assert len(rest.measurements) == 5 and all(isinstance(o, Measurement | Failure) for o in rest.outcomes)
     assert [head.state for head in store.heads()] == [DONE, CRASHED]

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 from fakes import Watcher, measurement, sweep
+from told import raises
 
-from bench.analysis.spread import sentence, spreads
+from bench.analysis.spread import spreads, summary
 from bench.cli.main import _parser, main
 from bench.cli.options import sweep_plan
 from bench.measure import processes
@@ -17,6 +18,11 @@ from bench.records.budget import EFFORTS
 from bench.records.measurement import WRONG
 from bench.storage.store import open_store
 from bench.storage.writing import to_json
+from bench.text.tell import tell
+
+
+def sentence(found):
+    return " ".join(map(tell, summary(found, str)))
 
 
 def read(points):
@@ -56,7 +62,7 @@ def test_wrong_options_are_told_before_anything_is_started(capsys):
 
 
 def test_a_process_without_a_run_ends_as_a_sentence():
-    with pytest.raises(FreshError, match=r"Process 1 gave no run: .*'nowhere'"):
+    with raises(FreshError, match=r"Process 1 gave no run: .*'nowhere'"):
         run_fresh(["--devices", "nowhere", "--sizes", "64"], 2, lambda number: None)
 
 
@@ -72,7 +78,7 @@ def test_as_a_job_of_the_page_the_spreads_are_published_and_stop_is_heard(monkey
     with monkeypatch.context() as patch:  # the command's test above starts real ones
         patch.setattr(processes, "run_fresh", lambda *arguments: [medians_of(json.loads(run))] * 2)
         in_new_processes(SweepPlan("matvec", (64,), ("cpu",), EFFORTS["quick"]), 2, watcher)
-    (spread,) = watcher.published[-1]["told"]
+    (spread,) = watcher.published[-1]["findings"]
     assert len(spread.medians_s) == 2 and spread.case.size == 64
 
     def stop():

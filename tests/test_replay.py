@@ -18,6 +18,7 @@ from bench.measure.plans import ReplayPlan, SweepPlan, TrainingPlan
 from bench.records.budget import EFFORTS
 from bench.records.measurement import Failure
 from bench.records.run import Run
+from bench.text.tell import tell
 from bench.workloads import article
 
 FOUND = {info.name: info for info in find_devices() if info.usable}
@@ -123,8 +124,8 @@ def test_the_error_shown_is_the_true_one(monkeypatch, threads, queued):
     assert errors["mlp/train", "cpu"] == pytest.approx(threads, rel=0.05)
     assert errors["mlp/train", "mps"] == pytest.approx(queued, rel=0.05)
     assert errors["mlp/infer", "mps"] == pytest.approx(queued, rel=0.05)
-    (sentence,) = article_clocks.sentences(run)
-    assert f"by the wall {10 / 4:.2f} times" in sentence
+    (sentence,) = article_clocks.of_replay(run)
+    assert f"by the wall {10 / 4:.2f} times" in tell(sentence)
 
 
 def test_the_unsynchronised_clock_shows_the_time_to_queue(monkeypatch):
@@ -162,4 +163,5 @@ def test_a_device_against_itself_tells_the_instruments_noise():
     run = against_itself({100: 1.0, 200: 1.02})
     assert run.reference == "mps"
     assert noise_band(run) == pytest.approx(1.02)
-    assert of_noise(run)[0].startswith("MPS against itself: 1 of 2 intervals hold 1") and "2.0 %" in of_noise(run)[0]
+    first = tell(of_noise(run)[0])
+    assert first.startswith("MPS against itself: 1 of 2 intervals hold 1") and "2.0 %" in first

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
 from fakes import Machine, Watcher
+from told import raises
 
 from bench.measure.discovery import find_devices
 from bench.measure.plans import SweepPlan, TrainingPlan
@@ -13,6 +13,7 @@ from bench.measure.training import train
 from bench.records.budget import EFFORTS
 from bench.records.case import Case
 from bench.records.measurement import Failure
+from bench.records.reason import quoted
 from bench.records.refusal import PlanError
 from bench.storage.reading import from_json
 from bench.storage.writing import to_json
@@ -26,7 +27,7 @@ def test_a_sweep_goes_on_without_the_case_that_killed_it(monkeypatch):
     plan = SweepPlan("fake", (64, 65, 66), ("cpu", "mps"), EFFORTS["quick"], seed=3)
     measure(plan, watcher)
     whole = watcher.run
-    killer = Failure(Case("fake", 65, "mps"), "The program ended abruptly while this was measured.")
+    killer = Failure(Case("fake", 65, "mps"), quoted("The program ended abruptly while this was measured."))
     before = from_json(to_json(replace(whole, outcomes=(*whole.outcomes[:2], killer))))
     assert plan_of(before) == plan
     rest = remainder(before, devices)
@@ -37,7 +38,7 @@ def test_a_sweep_goes_on_without_the_case_that_killed_it(monkeypatch):
     rest.job(again)
     assert again.run.outcomes[:3] == before.outcomes
     assert {o.case for o in again.run.measurements} == set(plan.cases) - {killer.case}
-    with pytest.raises(PlanError, match="Nothing of this run is left"):
+    with raises(PlanError, match="Nothing of this run is left"):
         remainder(again.run, devices)
 
 
@@ -60,7 +61,7 @@ def test_of_a_training_that_died_in_its_inference_only_the_training_is_made_agai
     watcher = Watcher(found)
     train(plan, watcher)
     infer, single, _ = watcher.run.outcomes
-    begun = replace(watcher.run, outcomes=(Failure(infer.case, "the program ended"), single))
+    begun = replace(watcher.run, outcomes=(Failure(infer.case, quoted("the program ended")), single))
     rest = remainder(from_json(to_json(begun)), found)
     assert [case.workload for case in rest.planned] == ["mlp/train"]
     again = Watcher(found)
@@ -73,11 +74,11 @@ def test_what_cannot_be_gone_on_with_says_why(monkeypatch):
     watcher = Watcher(machine.install(monkeypatch))
     measure(SweepPlan("fake", (64,), ("cpu",), EFFORTS["quick"]), watcher)
     run = replace(watcher.run, outcomes=())
-    with pytest.raises(PlanError, match="'cpu' can't be used now"):
+    with raises(PlanError, match="'cpu' can't be used now"):
         remainder(run, {})
-    with pytest.raises(PlanError, match="kind of run"):
+    with raises(PlanError, match="kind of run"):
         remainder(replace(run, kind="replay"), {})
-    with pytest.raises(PlanError, match="settings"):
+    with raises(PlanError, match="settings"):
         remainder(replace(run, settings={"operation": "fake"}), {})
-    with pytest.raises(PlanError, match="folder"):
+    with raises(PlanError, match="folder"):
         remainder(replace(run, kind="training", settings={"source": "folder"}), {})

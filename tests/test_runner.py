@@ -4,11 +4,16 @@ import threading
 
 import pytest
 from fakes import ENVIRONMENT, rates
+from told import raises
 
 from bench.measure.gate import Gate
 from bench.measure.job import State, Stopped
-from bench.measure.runner import Runner
+from bench.measure.runner import Busy, Runner
+from bench.records.device import DeviceInfo
+from bench.records.reason import because, quoted
+from bench.records.refusal import PlanError
 from bench.records.run import Run
+from bench.text.tell import tell
 
 
 def make(find_devices=lambda: (rates(),)):
@@ -52,12 +57,33 @@ def test_a_job_asked_for_while_it_loads_runs_afterwards():
 def test_a_second_start_is_refused_and_a_third_after_the_end_is_not(runner):
     go = threading.Event()
     runner.start(lambda control: wait_for(go), "sweep")
-    with pytest.raises(RuntimeError, match="already in progress"):
+    with raises(Busy, match="already in progress"):
         runner.start(lambda control: None, "sweep")
+    assert issubclass(Busy, RuntimeError)
     go.set()
     runner.join(10)
     runner.start(lambda control: None, "sweep")
     assert runner.join(10).state is State.DONE
+
+
+def test_a_job_that_is_refused_says_so_with_its_own_reason(runner):
+    why = because("nothing_left")
+
+    def job(control):
+        raise PlanError(why)
+
+    runner.start(job, "sweep")
+    snapshot = runner.join(10)
+    assert snapshot.state is State.BROKEN and snapshot.error is why and "PlanError" in snapshot.details
+
+
+def test_a_lost_device_stays_lost_and_says_why():
+    runner = make(lambda: (DeviceInfo("cpu", "CPU", usable=True),))
+    why = because("stopped_working", error=quoted("gone."))
+    runner.start(lambda control: control.lose("cpu", why), "sweep")
+    snapshot = runner.join(10)
+    assert not snapshot.usable and snapshot.devices[0].reason is why
+    assert tell(why) == "It stopped working (gone): start the program again to use it."
 
 
 def test_of_eight_starts_at_once_seven_are_refused(runner):
@@ -68,7 +94,7 @@ def test_of_eight_starts_at_once_seven_are_refused(runner):
     def press():
         try:
             runner.start(lambda control: wait_for(go), "sweep")
-        except RuntimeError:
+        except Busy:
             refused.append(1)
 
     presses = [threading.Thread(target=press) for _ in range(8)]
@@ -121,7 +147,7 @@ def test_a_bug_of_ours_ends_the_run_and_is_shown(runner):
 
     runner.start(bug, "sweep")
     snapshot = runner.join(10)
-    assert snapshot.state is State.BROKEN and "key" in snapshot.error and "KeyError" in snapshot.details
+    assert snapshot.state is State.BROKEN and "key" in tell(snapshot.error) and "KeyError" in snapshot.details
     runner.start(lambda control: None, "sweep")
     assert runner.join(10).state is State.DONE, "the next job runs all the same"
 
@@ -134,7 +160,7 @@ def test_without_pytorch_it_says_so_and_why():
     runner.wake()
     snapshot = runner.join(10)
     assert snapshot.state is State.BROKEN
-    assert snapshot.error == "PyTorch could not be loaded: libtorch.so: no such file"
+    assert tell(snapshot.error) == "PyTorch could not be loaded: libtorch.so: no such file"
 
 
 def test_the_last_job_of_each_kind_is_kept(runner):

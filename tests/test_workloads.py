@@ -1,6 +1,10 @@
-"""What every registered workload promises. A new one is tested by being registered."""
+"""What every workload of the tables promises. A new one is tested by being in its table."""
 
 import itertools
+import operator
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,12 +15,14 @@ from bench.measure.discovery import find_devices
 from bench.measure.verify import Judge
 from bench.records.formats import FORMATS, WIDTHS
 from bench.workloads.article import ARTICLE_SIZES
+from bench.workloads.contract import by_name
 from bench.workloads.inputs import draw_from
 from bench.workloads.networks import NETWORKS
-from bench.workloads.operations import OPERATIONS, operation
+from bench.workloads.operations import OPERATIONS
 
 every_operation = pytest.mark.parametrize("op", OPERATIONS.values(), ids=OPERATIONS)
 every_network = pytest.mark.parametrize("net", NETWORKS.values(), ids=NETWORKS)
+ROOT = Path(__file__).parent.parent
 DEVICES = [info.name for info in find_devices() if info.usable]
 
 
@@ -103,9 +109,10 @@ def test_a_forward_pass_costs_what_it_says(net):
         out = made(torch.zeros(4, 1, 28, 28))
     assert out.shape == (4, 10)
     recurrent = sum(
-        2 * 4 * 28 * 4 * m.hidden_size * (m.input_size + m.hidden_size) for m in made.modules()
+        2 * 4 * 28 * 4 * m.hidden_size * (m.input_size + m.hidden_size)
+        for m in made.modules()
         if isinstance(m, torch.nn.LSTM)
-    )  # fmt: skip
+    )
     assert counter.get_total_flops() + recurrent == 4 * net.forward_flops
 
 
@@ -124,9 +131,29 @@ def test_the_networks_are_the_articles():
     assert convnet.count("ReLU") == 2 and convnet.count("MaxPool2d") == 2, "none after the first convolution"
 
 
-def test_a_name_is_registered_once():
+@pytest.mark.parametrize("table", [OPERATIONS, NETWORKS])
+def test_a_name_stands_once_in_its_table_and_rows_keep_their_order(table):
+    rows = list(table.values())
+    assert by_name(rows) == table and list(by_name(rows)) == list(table) == [row.name for row in rows]
     with pytest.raises(ValueError, match="already"):
-        operation("matvec", title="", formula="", axis="", cost=None)(None)
+        by_name([*rows, rows[0]])
+
+
+@pytest.mark.parametrize("module", ["operations", "networks"])
+def test_a_table_is_complete_whoever_asks_first_and_needs_no_torch(module):
+    code = f"import sys; from bench.workloads.{module} import {module.upper()} as rows; print(*rows);"
+    code += "sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == list(OPERATIONS if module == "operations" else NETWORKS)
+
+
+def test_a_product_is_looked_up_when_it_is_built(monkeypatch):
+    monkeypatch.setattr(operator, "matmul", "another")
+    assert {name for name, op in OPERATIONS.items() if op.build(draw_from(0), 16)[0] == "another"} == {
+        "matvec",
+        "matmul",
+        "bmm",
+    }
 
 
 @pytest.mark.parametrize("name", DEVICES)
@@ -141,5 +168,5 @@ def test_every_kind_of_device_is_usable_or_says_why_not():
     found = find_devices()
     assert [info.name for info in found] == ["cpu", "mps", "cuda", "xpu"]
     for info in found:
-        assert info.usable != bool(info.reason)
+        assert info.usable == (info.reason is None)
         assert not info.usable or (info.flops_per_s > 0 and info.bytes_per_s > 0 and info.memory_bytes > 0)

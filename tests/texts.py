@@ -70,6 +70,6 @@ def _named() -> Iterator[str]:
     yield from (*explore.AXES, *explore.QUANTITIES, *EFFORTS, *formats.OFF_ON, *recorded.TITLES.values())
     yield from (name for name, _, _ in sample_charts.CLOCKS)
     yield from (head for head, _ in report.COLUMNS.values())
-    yield from (*comparison.COLUMNS, comparison.FASTER, comparison.SLOWER, comparison.EQUAL, comparison.UNDECIDED)
+    yield from (comparison.FASTER, comparison.SLOWER, comparison.EQUAL, comparison.UNDECIDED)
     yield from (*training_controls.DATA.values(), *sweep_controls.SPACINGS, *sweep_tabs.TABS, *sweep_tabs.AXES)
     yield from (*HEADS, *STATUSES)

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Why a kind of device cannot be used here, and what to do about it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ def _why_no_mps() -> Reason | None:
     if torch.backends.mps.is_available():
         return None
     if sys.platform != "darwin":
-        here = {"linux": "Linux", "win32": "Windows"}.get(sys.platform, sys.platform)
-        return because("not_a_mac", system=here)
+        system = {"linux": "Linux", "win32": "Windows"}.get(sys.platform, sys.platform)
+        return because("not_a_mac", system=system)
     if is_translated():
         return because("intel_python_under_rosetta")
     if platform.machine() != "arm64":
         return because("not_apple_silicon")
     if not torch.backends.mps.is_built():
-        version = torch.__version__
-        return because("built_without_mps", version=version)
-    release = platform.mac_ver()[0]
-    return because("macos_too_old", version=release)
+        return because("built_without_mps", version=torch.__version__)
+    return because("macos_too_old", version=platform.mac_ver()[0])

@@ -1,4 +1,4 @@
-"""TODO."""
+"""What a device can do at most: published for its chip, or taken from the copy measured here."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Roof:
     def whose(self) -> Reason:
         """Of what it is the ceiling, within a sentence: "M1 Pro", or "copy measured here"."""
         chip = dict(self.basis.figures).get("chip")
-        return quoted(str(chip)) if chip else because("measured_copy")
+        return quoted(str(chip)) if chip else because("copy_measured_here")
 
 
 def roofs(run: Run) -> list[Roof]:

@@ -91,7 +91,7 @@ class Device:
 
 @contextmanager
 def fallback_flags() -> Iterator[list[Reason]]:
-    """What the body runs on the CPU for want of an operator: a sentence for each, there once the body is over.
+    """What the body runs on the CPU for want of an operator: a reason for each, there once the body is over.
 
     PyTorch says so once a process, whichever operator was the first; here every time.
     """
@@ -113,7 +113,7 @@ def fallback_flags() -> Iterator[list[Reason]]:
 
 @contextmanager
 def cpu_threads(number: int) -> Iterator[None]:
-    """So many threads for PyTorch's CPU kernels in the body, in this thread; 0 leaves them. RuntimeError if refused."""
+    """So many threads for PyTorch's CPU kernels in the body, in this thread; 0 leaves them. May raise DeviceRefused."""
     before = torch.get_num_threads()
     if number:
         torch.set_num_threads(number)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.records.environment import pretends
-from bench.records.reason import Reason, because
+from bench.records.reason import Reason, because, reason_of
 
 SHORTEST_S = 2.0  # of a stretch: a shorter one is a matter of the counter's ticks
 APPLE, NVIDIA = because("energy_of_apple_chip"), because("energy_of_gpu_board")
@@ -69,5 +69,5 @@ def _nvidia() -> Meter:
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         pynvml.nvmlDeviceGetTotalEnergyConsumption(handle)
     except pynvml.NVMLError as error:
-        return Meter(None, because("driver_does_not_tell", error=str(error)))
+        return Meter(None, because("driver_does_not_tell", error=reason_of(error)))
     return Meter(lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3, covers=NVIDIA)

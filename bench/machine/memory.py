@@ -12,12 +12,10 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bench.records.measurement import Memory
+from bench.records.measurement import ALLOCATOR, TENSORS, Memory
 
 if TYPE_CHECKING:
     from bench.machine.devices import Device
-
-ALLOCATOR, TENSORS = "the device's allocator", "its tensors, counted"
 
 
 def peak_memory(device: Device, work: Callable[[], object]) -> Memory:

@@ -110,7 +110,7 @@ def check_every(devices: Iterable[DeviceInfo], tell: Callable[[Reason], None]) -
 
 
 def check_here(control: Control) -> None:
-    """A job: what ``check_every`` finds, published as ``told``."""
+    """A job: what ``check_every`` finds, published as ``findings``."""
 
     def tell(stage: Reason) -> None:
         control.check()
@@ -118,7 +118,7 @@ def check_here(control: Control) -> None:
 
     with control.timed():
         checkup = check_every(control.devices.values(), tell)
-    control.publish(told=(checkup,))
+    control.publish(findings=(checkup,))
 
 
 def _step(device: Device, n: int = PRODUCT) -> Callable[[], object]:

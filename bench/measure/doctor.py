@@ -74,8 +74,8 @@ def _machine() -> Finding:
         parts.append(because("gpu_cores", cores=mac.gpu_cores))
     parts += [
         Quantity(psutil.virtual_memory().total, "B"),
-        because("power_source", power=because("power_is", source=power)),
-        because("low_power_mode", mode=because("mode_is", mode=low_power)),
+        because("power_source", power=because("power", state=power)),
+        because("low_power_mode", mode=because("power", state=low_power)),
     ]
     text = because("parts", parts=tuple(filter(None, [mac.model, *parts])))
     if low_power == "on":

@@ -9,7 +9,7 @@ from bench.workloads.datasets import Cancelled, download_fashion_mnist
 
 
 def fetch(control: Control) -> None:
-    """Download, check and unpack, publishing progress. DataError with a sentence if it can't be had."""
+    """Download, check and unpack, publishing progress. DataError if it can't be had."""
     began = clock.now()
 
     def progress(done: int, total: int) -> None:

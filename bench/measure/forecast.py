@@ -13,6 +13,7 @@ from typing import Protocol
 from bench.measure.plans import SweepPlan, TrainingPlan
 from bench.records.budget import Budget
 from bench.records.case import Variant
+from bench.records.cost import Cost
 from bench.records.formats import FLOAT32, WIDTHS, stored
 from bench.records.reason import Quantity, Reason, because
 from bench.workloads.networks import NETWORKS
@@ -21,7 +22,7 @@ from bench.workloads.operations import OPERATIONS
 SHARE = 0.8  # of the free memory that a run may plan to use
 DRAW_BYTES_PER_S = 0.8e9  # making random numbers and copying them, one core
 TRAINING_EFFICIENCY = 0.25  # of a single product's rate, typical of small layers
-STEPS_WARMED_UP = 40  # before training, see contest.py
+STEPS_WARMED_UP = 40  # before training, see network_group.py
 COMPILING_S = 20.0  # a network, by torch.compile; a tenth for an operation at one size
 HOST_STEP_S = 4e-4  # a training step's few dozen calls from Python, apart from the device's work
 
@@ -29,13 +30,18 @@ HOST_STEP_S = 4e-4  # a training step's few dozen calls from Python, apart from 
 class Rates(Protocol):
     """What planning needs to know of a device; DeviceInfo has it."""
 
-    name: str
-    label: str
-    memory_bytes: int
-    shares_memory: bool
-    flops_per_s: float
-    bytes_per_s: float
-    call_s: float
+    @property
+    def label(self) -> str: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    @property
+    def shares_memory(self) -> bool: ...
+    @property
+    def flops_per_s(self) -> float: ...
+    @property
+    def bytes_per_s(self) -> float: ...
+    @property
+    def call_s(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +76,14 @@ def _places(plan: SweepPlan) -> tuple[str, ...]:
 def too_large(need: int, chosen: tuple[str, ...], devices: Mapping[str, Rates]) -> Reason | None:
     """Why ``need`` bytes on each chosen device would not fit; None if they would."""
     host = devices.get("cpu")
-    if host and need * copies(chosen, devices, "cpu") > SHARE * host.memory_bytes:
-        return because(
-            "needs_memory",
-            need=Quantity(need * copies(chosen, devices, "cpu"), "B"),
-            free=Quantity(host.memory_bytes, "B"),
-        )
+    there = need * copies(chosen, devices, "cpu")
+    if host and there > SHARE * host.memory_bytes:
+        return because("needs_memory", need=Quantity(there, "B"), free=Quantity(host.memory_bytes, "B"))
     for name in chosen:
         device = devices[name]
         if need > SHARE * device.memory_bytes:
-            return because(
-                "needs_device_memory",
-                need=Quantity(need, "B"),
-                label=device.label,
-                free=Quantity(device.memory_bytes, "B"),
-            )
+            free = Quantity(device.memory_bytes, "B")
+            return because("needs_device_memory", need=Quantity(need, "B"), label=device.label, free=free)
     return None
 
 
@@ -107,7 +106,8 @@ def group_seconds(plan: SweepPlan, n: int, devices: Mapping[str, Rates]) -> floa
     return drawn + compiling + sum(_case_seconds(seconds, budget) for seconds in steps)
 
 
-def step_seconds(cost, device: Rates) -> float:
+def step_seconds(cost: Cost, device: Rates) -> float:
+    """Seconds a step: the device's call, and the slower of arithmetic and memory."""
     return device.call_s + max(cost.flops / device.flops_per_s, cost.bytes_moved / device.bytes_per_s)
 
 
@@ -146,6 +146,6 @@ def training_seconds(plan: TrainingPlan, network: str, batch: int, variant: Vari
     return compiling + singles + passes + STEPS_WARMED_UP * (step + forward) + 10_000 / batch * forward
 
 
-def left_out(forecast: Forecast) -> list[Reason]:
+def omissions(forecast: Forecast) -> list[Reason]:
     """Why sizes are left out, one reason each."""
     return [because("size_left_out", size=n, reason=why) for n, why in forecast.left_out.items()]

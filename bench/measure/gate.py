@@ -14,13 +14,15 @@ from contextlib import contextmanager
 
 import psutil
 
-from bench.machine.load import WHO, _others, resource, wait_for_calm
+from bench.machine import load
 from bench.measure import clock
 
 LEAD_S = 0.03  # a request keeps the interpreter busy about so long before it reaches the gate
 PATIENCE_S = 2.0  # a page waits no longer than this for a block to end; then it draws all the same
 LONGEST_WAIT_S = 1.0  # of the run for pages and calm, before each timed stretch
 NOT_YET = float("inf")  # the end of a drawing that goes on
+CALM_WINDOW_S, CALM_LONGEST_S = 0.05, 0.4
+RESOLUTION_S = 0.01  # of the processes' times
 
 
 class Gate:
@@ -85,12 +87,24 @@ class Gate:
 
     def others_s(self) -> float:
         """CPU seconds that other programs have used so far."""
-        return _others(self._me)
+        return load.others_s(self._me)
 
     def preempted(self) -> int:
         """How often so far the system has taken the core away from whoever measures; 0 where it does not tell."""
-        return resource.getrusage(WHO).ru_nivcsw if resource else 0
+        return load.preempted()
 
     def disturbed(self, start: float, end: float) -> bool:
         """Did a page ask to be drawn, or draw, between these two readings of the clock?"""
         return any(start < to and since < end for since, to in tuple(self._spans))
+
+
+def wait_for_calm() -> None:
+    """Return once other processes (a browser painting) leave the cores alone, or after CALM_LONGEST_S."""
+    me, pause, deadline = psutil.Process(), threading.Event(), clock.now() + CALM_LONGEST_S
+    busy = load.others_s(me)
+    while clock.now() < deadline:
+        pause.wait(CALM_WINDOW_S)
+        now = load.others_s(me)
+        if now - busy <= 0.2 * CALM_WINDOW_S + RESOLUTION_S / 2:
+            return
+        busy = now

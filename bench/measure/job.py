@@ -17,6 +17,8 @@ from bench.records.reason import Reason
 from bench.records.run import Run
 
 if TYPE_CHECKING:
+    from bench.analysis.spread import Spread
+    from bench.measure.device_checks import Checkup
     from bench.records.device import DeviceInfo
 
 
@@ -50,9 +52,9 @@ class Snapshot:
     done: float = 0.0  # fraction of the job
     left_s: float | None = None  # about how long it still takes
     run: Run | None = None  # the last one; grows while it runs
-    told: tuple[object, ...] = ()  # by a job that makes no run: fresh.Spread, checkup.Verdict
+    findings: tuple[Spread | Checkup, ...] = ()  # of a job that makes no run
     notice: Reason | None = None  # why it is not kept on disk, if it is not
-    told_at: float = 0.0  # clock.now() when the job last said something: a device that hangs says nothing
+    heard_at: float = 0.0  # clock.now() when the job last published something: a device that hangs does not
     error: Reason | None = None  # when BROKEN
     details: str = ""  # a traceback, for whoever has to mend it
 

@@ -1,4 +1,4 @@
-"""What is to be measured: the variants, sizes and cases of a plan. Plans are checked here, in sentences."""
+"""What is to be measured: the variants, sizes and cases of a plan. A plan that can't be measured is none: PlanError."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class VariantGrid:
     compiled: tuple[bool, ...] = (False,)
 
     def check_grid(self) -> None:
-        """PlanError, one sentence, if a choice is empty, double or unknown."""
+        """PlanError if a choice is empty, double or unknown."""
         for name, values, allowed in (
             (because("dtype"), self.dtypes, tuple(WIDTHS)),
             (because("thread_count"), self.threads, None),

@@ -10,9 +10,9 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from bench.analysis.spread import Medians, spreads
 from bench.measure.plans import SweepPlan
@@ -29,7 +29,7 @@ ASKED_S = 0.2  # so often whether to stop
 
 
 class FreshError(Refused):
-    """A process ended without a run: one sentence."""
+    """A process ended without a run."""
 
 
 def run_fresh(
@@ -72,17 +72,17 @@ def _finished(command: list[str], errors: IO[str], check: Callable[[], None]) ->
 
 
 def in_new_processes(plan: SweepPlan, times: int, control: Control) -> None:
-    """A job: the plan in new processes, published as ``told``. Each process keeps its own run."""
+    """A job: the plan in new processes, published as ``findings``. Each process keeps its own run."""
 
     def tell(number: int) -> None:
         control.publish(stage=because("stage_process", number=number + 1, total=times), done=number / times)
 
-    control.publish(told=tuple(spreads(run_fresh(arguments_of(plan), times, tell, control.check))))
+    control.publish(findings=tuple(spreads(run_fresh(arguments_of(plan), times, tell, control.check))))
 
 
 def arguments_of(plan: SweepPlan) -> list[str]:
     """The options of ``python -m bench sweep`` that make this plan."""
-    options = {
+    options: dict[str, str | int | Sequence[object]] = {
         "op": plan.operation,
         "sizes": plan.sizes,
         "devices": plan.devices,
@@ -93,14 +93,15 @@ def arguments_of(plan: SweepPlan) -> list[str]:
         "layouts": plan.layouts,
         "compile": [OFF_ON[one] for one in plan.compiled],
     }
-    told = {
-        name: value if isinstance(value, str | int) else ",".join(map(str, value)) for name, value in options.items()
+    words = {
+        name: str(value) if isinstance(value, str | int) else ",".join(map(str, value))
+        for name, value in options.items()
     }
-    return [part for name, value in told.items() for part in (f"--{name}", str(value))]
+    return [part for name, word in words.items() for part in (f"--{name}", word)]
 
 
-def medians_of(data: dict) -> Medians:
-    """Of a run as this program has just written it: what may be believed, by case."""
+def medians_of(data: Mapping[str, Any]) -> Medians:
+    """Medians by case, seconds, of a run as this program has just written it; of what may be believed only."""
     return {
         Case(**entry["case"]): Estimate(**entry["median_s"])
         for entry in data["results"]

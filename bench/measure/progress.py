@@ -1,4 +1,4 @@
-"""What watchers of a training see: its curves, its progress and the time left."""
+"""How far a job is and how long it still takes, as watchers see it; of a training its curves too."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bench.measure.forecast import training_seconds
 from bench.measure.plans import TrainingPlan
 from bench.records.case import Case
 from bench.records.curve import Curve
+from bench.records.reason import Reason
 
 if TYPE_CHECKING:
     from bench.measure.job import Control
@@ -25,9 +26,10 @@ class SweepProgress:
         self._began = clock.now()
 
     def finish(self, n: int) -> None:
+        """All of size ``n`` is done."""
         self._left.pop(n)
 
-    def progress(self, n: int, part: float) -> dict[str, float]:
+    def so_far(self, n: int, part: float) -> dict[str, float]:
         """``part`` of size ``n`` is done, from 0 to 1: the snapshot's ``done`` and ``left_s``."""
         left = sum(self._left.values()) - part * self._left[n]
         done = self._total - left

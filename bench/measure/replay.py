@@ -11,10 +11,10 @@ pass of inference, whose loading the article's clock contained.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench import stats
 from bench.measure import clock
@@ -32,11 +32,15 @@ from bench.workloads.networks import NETWORKS
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch.nn import Module
 
     from bench.machine.devices import Device
     from bench.measure.job import Control
 
+    Batches = Iterable[tuple[Tensor, Tensor]]  # images and labels
+
 CALLS = 100  # of the article's timeit
+Clocked = tuple[list[float], float, float]  # wall seconds of each batch, of all, and of all by the article's clock
 
 
 def replay(plan: ReplayPlan, control: Control) -> None:
@@ -60,7 +64,8 @@ def _article_sweep(plan: ReplayPlan, devices: dict[str, Device], control: Contro
     """Seconds a call by ``timeit``: no warm-up, nobody waits for the device. Failing cases are left out."""
     import torch
 
-    read, faults = {}, FaultHandler(devices, control)
+    read: dict[Case, float] = {}
+    faults = FaultHandler(devices, control)
     torch.manual_seed(plan.sweep.seed)
 
     def time(case: Case) -> None:
@@ -88,7 +93,7 @@ def _with_article_clock(plan: ReplayPlan, control: Control, read: dict[Case, flo
 
     latest: list[Run] = []
 
-    def publish(**changes) -> None:
+    def publish(**changes: Any) -> None:
         if "run" in changes:
             latest[:] = [changes["run"]]
             changes["run"] = add(changes["run"])
@@ -129,17 +134,20 @@ class _Trainings:
         for name, device in self._devices.items():
             for mode, work in (("train", self._train), ("infer", self._infer)):
                 case = Case(f"{self._network.name}/{mode}", self._batch, name)
-                done: list[Outcome] = []
+                yield self._outcome(case, device, net, partial(work, net, loader, device, case))
 
-                def attempt(case=case, device=device, work=work, done=done) -> None:
-                    net.to(device.torch)
-                    done.append(self._measurement(case, *work(net, loader, device, case)))
+    def _outcome(self, case: Case, device: Device, net: Module, work: Callable[[], Clocked]) -> Outcome:
+        done: list[Outcome] = []
 
-                error = self._faults.why_not(name) or self._faults.fails(name, attempt)
-                yield Failure(case, error) if error else done.pop()
+        def attempt() -> None:
+            net.to(device.torch)
+            done.append(self._measurement(case, *work()))
 
-    def _train(self, net, loader, device: Device, case: Case) -> tuple[list[float], float, float]:
-        """Wall seconds of each batch, their sum, and the article's sum."""
+        error = self._faults.why_not(case.device) or self._faults.fails(case.device, attempt)
+        return Failure(case, error) if error else done.pop()
+
+    def _train(self, net: Module, loader: Batches, device: Device, case: Case) -> Clocked:
+        """The article's loop, each batch by both clocks."""
         import torch
         from torch.nn.functional import cross_entropy
 
@@ -149,7 +157,7 @@ class _Trainings:
             x, y = x.to(device.torch), y.to(device.torch)
             loss = cross_entropy(net(x), y)
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
 
         for _ in range(self._plan.epochs):
@@ -162,7 +170,7 @@ class _Trainings:
                 self._say(case, len(walls))
         return walls, sum(walls), article
 
-    def _infer(self, net, loader, device: Device, case: Case) -> tuple[list[float], float, float]:
+    def _infer(self, net: Module, loader: Batches, device: Device, case: Case) -> Clocked:
         """One pass over the training images in whatever mode the network was left, loading included."""
         import torch
 

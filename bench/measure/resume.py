@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import TypeVar
 
 from bench.measure.job import Job
 from bench.measure.plans import SweepPlan, TrainingPlan
@@ -14,6 +15,8 @@ from bench.records.case import Case, kind_of
 from bench.records.refusal import PlanError
 from bench.records.run import Run
 from bench.workloads.datasets import SOURCES
+
+Plan = TypeVar("Plan", SweepPlan, TrainingPlan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Remainder:
 def remainder(run: Run, usable: Mapping[str, object]) -> Remainder:
     """What of the run has no outcome yet, on the ``usable`` devices by name.
 
-    PlanError, one sentence, if nothing is left, a device is not there, or the run can't be gone on with.
+    PlanError if nothing is left, a device is not there, or the run can't be gone on with.
     """
     plan = plan_of(run)
     skip = tuple(outcome.case for outcome in run.outcomes)
@@ -38,8 +41,11 @@ def remainder(run: Run, usable: Mapping[str, object]) -> Remainder:
         raise PlanError("device_gone", device=repr(missing[0]))
     if not plan.cases:
         raise PlanError("nothing_left")
-    job = train if isinstance(plan, TrainingPlan) else measure
-    return Remainder(partial(job, plan, before=run.outcomes), run.kind, plan.cases)
+    before = run.outcomes
+    job = (
+        partial(train, plan, before=before) if isinstance(plan, TrainingPlan) else partial(measure, plan, before=before)
+    )
+    return Remainder(job, run.kind, plan.cases)
 
 
 def plan_of(run: Run) -> SweepPlan | TrainingPlan:
@@ -53,10 +59,12 @@ def plan_of(run: Run) -> SweepPlan | TrainingPlan:
             settings["batches"] = [settings["batch"]]
         if settings["data"] not in SOURCES:
             raise PlanError("images_from_folder")
-    return _read(TrainingPlan if run.kind == "training" else SweepPlan, settings)
+        return _read(TrainingPlan, settings)
+    return _read(SweepPlan, settings)
 
 
-def _read(kind: type, settings: dict[str, object]):
+def _read(kind: type[Plan], settings: dict[str, object]) -> Plan:
+    """Plain values as a plan of this kind, whatever a file held; pydantic is imported only by who goes on."""
     from pydantic import TypeAdapter, ValidationError
 
     known = {field.name for field in fields(kind)}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Busy(Refused, RuntimeError):
-    """Somebody else's job is in progress."""
+    """A job is in progress, and there is one at a time."""
 
 
 class Recorder(Protocol):
@@ -102,7 +102,7 @@ class Runner:
             before = self._snapshot
             self._last[before.kind] = before
             self._snapshot = Snapshot(
-                State.RUNNING, before.devices, kind, planned, stage=because("getting_ready"), told_at=clock.now()
+                State.RUNNING, before.devices, kind, planned, stage=because("getting_ready"), heard_at=clock.now()
             )
             self._jobs.put(job)
 
@@ -148,7 +148,7 @@ class Runner:
 
     def _run(self, job: Job) -> None:
         devices = {device.name: device for device in self._snapshot.usable}
-        control = Control(devices, self.gate, self._tell, self._stop, self._lose)
+        control = Control(devices, self.gate, self._hear, self._stop, self._lose)
         try:
             with self._recorder.job(self._snapshot.planned):
                 state, changes = self._carry_out(job, control)
@@ -179,11 +179,11 @@ class Runner:
         found = self._snapshot.devices
         self._publish(devices=tuple(replace(d, usable=False, reason=reason) if d.name == name else d for d in found))
 
-    def _tell(self, **changes: Any) -> None:
+    def _hear(self, **changes: Any) -> None:
         """What a job publishes: first it is kept, then seen."""
         if notice := self._recorder.see(changes):
             changes["notice"] = notice
-        self._publish(told_at=clock.now(), **changes)
+        self._publish(heard_at=clock.now(), **changes)
 
     def _publish(self, **changes: Any) -> None:
         self._snapshot = replace(self._snapshot, **changes)

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Sizes, batch sizes and numbers of threads: spaced, read from a command line, and checked."""
 
 from __future__ import annotations
 
@@ -40,21 +40,18 @@ def parse_batches(text: str) -> tuple[int, ...]:
 def parse_threads(text: str) -> tuple[int, ...]:
     """Numbers of threads such as "1, 4, 8"; nothing, or "default", is PyTorch's own choice. PlanError if it is not."""
     parts = [part.strip() for part in text.split(",") if part.strip()] or ["default"]
-    numbers = _numbers(
-        ["0" if part == "default" else part for part in parts],
-        because("threads_rule"),
-    )
+    numbers = _numbers(["0" if part == "default" else part for part in parts], because("threads_rule"))
     for number in numbers:
         check_between("number_of_threads", number, 0, MOST_THREADS)
     return numbers
 
 
-def _numbers(parts: Iterable[str], what: Reason) -> tuple[int, ...]:
-    """Whole numbers without a sign, however long; PlanError that says ``what`` they should be."""
+def _numbers(parts: Iterable[str], rule: Reason) -> tuple[int, ...]:
+    """Whole numbers without a sign, however long; PlanError with the ``rule`` that they break."""
     parts = [part.strip().replace("_", "") for part in parts]
     wrong = next((part for part in parts if not (part.isascii() and part.isdigit())), None)
     if wrong is not None:
-        raise PlanError("breaks_rule", rule=what, wrong=repr(wrong))
+        raise PlanError("breaks_rule", rule=rule, wrong=repr(wrong))
     return tuple(int(part[:12]) for part in parts)
 
 

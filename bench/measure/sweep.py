@@ -198,5 +198,5 @@ class _Group:
         return not error
 
     def _say(self, case: Case, stage: Reason, samples: tuple[float, ...] = (), part: float = 0.0) -> None:
-        progress = self._progress.progress(self._n, part)
-        self._control.publish(current=case, stage=stage, samples_s=samples, **progress)
+        so_far = self._progress.so_far(self._n, part)
+        self._control.publish(current=case, stage=stage, samples_s=samples, **so_far)

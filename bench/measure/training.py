@@ -42,8 +42,11 @@ def train(plan: TrainingPlan, control: Control, before: Sequence[Outcome] = ()) 
     devices = {name: Device(name) for name in plan.devices}
     hardware = {name: control.devices[name].hardware for name in plan.devices}
     meters = {name: energy.meter(name, hardware[name]) for name in plan.devices}
-    told = {name: {"covers": meter.covers, "absent": meter.reason} for name, meter in meters.items()}
-    settings = settings_of(plan, images.label) | {"energy": told}
+    joules = {  # plain values, as all settings are
+        name: {"covers": meter.covers and meter.covers.plain(), "absent": meter.reason and meter.reason.plain()}
+        for name, meter in meters.items()
+    }
+    settings = settings_of(plan, images.label) | {"energy": joules}
     run = Run("training", capture_environment(hardware), settings, tuple(before))
     finish = GrowingRun(run, control).add
     progress, faults = TrainingProgress(plan, control), FaultHandler(devices, control)

@@ -1,15 +1,11 @@
-"""TODO."""
+"""The loss of a training as it falls: while it runs, and as a run has kept it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bench.records.case import Case
 from bench.records.run import Run
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""TODO."""
+"""What the numbers of a run depend on, as it is kept with them; the machine is asked one floor above."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
-"""TODO."""
+"""Number formats and layouts: what they are called, and how wide they are."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
-    pass
 
 FLOAT32, AUTOCAST = "float32", "autocast-"
 FORMATS = ("float64", "float32", "float16", "bfloat16")  # by PyTorch's names

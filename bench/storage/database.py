@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
+from bench.records.reason import Reason, Refused, because
 from bench.machine.home import VARIABLE
 
 APPLICATION_ID = 0x42656E63  # "Benc": tells our file from another program's
@@ -23,8 +24,8 @@ BUSY_S = 10.0  # wait for another process's commit
 CHECKED_BYTES = 50e6  # larger files are looked through only on suspicion: it would take seconds at every start
 
 
-class StoreError(Exception):
-    """The store can't do what was asked: one sentence that says what to do."""
+class StoreError(Refused):
+    """The store can't do what was asked; the reason says what to do."""
 
 
 class Database:
@@ -32,7 +33,7 @@ class Database:
 
     def __init__(self, path: Path, migrations: Sequence[str]) -> None:
         self.path, self._steps = path, migrations  # the steps bring a file from one version to the next
-        self.notices: list[str] = []  # sentences about what was found when it was opened
+        self.notices: list[Reason] = []  # about what was found when it was opened
 
     def prepare(self) -> None:
         """Make or bring up to date what is in the file; set aside what is no database."""
@@ -40,8 +41,7 @@ class Database:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"The folder {self.path.parent} can't be made ({error.strerror}): make it writable, or set {VARIABLE} "
-                "to another one."
+                "folder_not_made", folder=str(self.path.parent), error=error.strerror or str(error), variable=VARIABLE
             ) from error
         try:
             self._migrate()
@@ -66,13 +66,12 @@ class Database:
         try:
             lock.acquire()
         except Timeout as held:
-            who = f" (process {note.read_text()})" if note.exists() else ""
-            raise StoreError(
-                f"Another program{who} is measuring on this machine, and two at once would spoil both: wait for it, or "
-                "stop it."
-            ) from held
+            who = because("process_number", number=note.read_text()) if note.exists() else because("nothing")
+            raise StoreError("other_program_measures", who=who) from held
         except OSError as error:
-            raise StoreError(f"{self.path.parent} can't be written ({error.strerror}).") from error
+            raise StoreError(
+                "folder_unwritable", folder=str(self.path.parent), error=error.strerror or str(error)
+            ) from error
         try:
             note.write_text(str(os.getpid()))
             yield
@@ -96,14 +95,14 @@ class Database:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if not isinstance(error, sqlite3.OperationalError):
                 self._suspicion.touch()
-            raise _sentence(error, self.path) from error
+            raise _refusal(error, self.path) from error
 
     def _migrate(self) -> None:
         try:
             with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as db:
                 self._bring_up_to_date(db)
         except sqlite3.OperationalError as error:
-            raise _sentence(error, self.path) from error
+            raise _refusal(error, self.path) from error
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise _Damaged(str(error)) from error
 
@@ -115,8 +114,7 @@ class Database:
             raise _Damaged("it is another program's database")
         if version > len(steps):
             raise StoreError(
-                f"{self.path} was written by a newer version of this program (its format {version}, this program's "
-                f"{len(steps)}): update the program, or set {VARIABLE} to another folder. The file was left as it is."
+                "newer_store", path=str(self.path), format=version, known=len(steps), variable=VARIABLE
             )
         if tables and self._suspicious() and (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise _Damaged(found)
@@ -146,23 +144,22 @@ class Database:
                 if part.exists():
                     part.rename(aside.with_name(aside.name + suffix))
         except OSError as error:
-            raise StoreError(f"{self.path} is damaged and can't be set aside ({error.strerror}).") from error
-        self.notices.append(
-            f"The store of runs was damaged ({why}). It was set aside as {aside.name} in {aside.parent}, and a new one "
-            "begun."
-        )
+            raise StoreError(
+                "not_set_aside", path=str(self.path), error=error.strerror or str(error)
+            ) from error
+        self.notices.append(because("store_was_damaged", why=why, aside=aside.name, folder=str(aside.parent)))
 
 
 class _Damaged(Exception):
     """Not a database of ours."""
 
 
-def _sentence(error: Exception, path: Path) -> StoreError:
+def _refusal(error: Exception, path: Path) -> StoreError:
     text = str(error)
     if "full" in text:
-        return StoreError(f"The disk with {path} is full: make room.")
+        return StoreError("disk_full", path=str(path))
     if "readonly" in text or "unable to open" in text:
-        return StoreError(f"{path} can't be written: make it writable, or set {VARIABLE} to another folder.")
+        return StoreError("store_unwritable", path=str(path), variable=VARIABLE)
     if "locked" in text:
-        return StoreError(f"{path} is in use by another program: try again.")
-    return StoreError(f"{path} can't be read or written ({text}): start the program again to have it looked at.")
+        return StoreError("store_in_use", path=str(path))
+    return StoreError("store_unreadable", path=str(path), text=text)

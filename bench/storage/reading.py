@@ -1,4 +1,4 @@
-"""Reading a run from a file: whatever is in it, either a run of which everything can be derived, or one sentence.
+"""Reading a run from a file: whatever is in it, either a run of which everything can be derived, or a reason.
 
 A file may be empty, cut off, of another program, huge, nested without end, or made to do harm. Everything is
 checked here, once, so that nothing behind it has to.
@@ -31,11 +31,12 @@ from bench.records.measurement import (
     Outcome,
 )
 from bench.records.refusal import MOST_THREADS
+from bench.records.reason import Reason, Refused, because
 from bench.records.run import Run
 from bench.workloads.networks import NETWORKS
 from bench.workloads.operations import OPERATIONS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 1 kept reasons as sentences
 MOST_BYTES = 64 * 2**20
 MOST_OUTCOMES, MOST_SAMPLES = 20_000, 5_000_000
 DEEPEST, LONGEST_TEXT, LONGEST_NUMBER = 12, 20_000, 40
@@ -48,8 +49,8 @@ DEVICE = re.compile(r"[a-z][a-z0-9]{0,11}(#2)?")  # as PyTorch names them
 WHEN = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.+Z-]{1,30}")
 
 
-class FileError(ValueError):
-    """A file that is not a run: one sentence that says what is wrong and where."""
+class FileError(Refused, ValueError):
+    """A file that is not a run; the reason says what is wrong and where."""
 
 
 def from_json(text: str | bytes) -> Run:
@@ -57,15 +58,16 @@ def from_json(text: str | bytes) -> Run:
     return from_data(_parse(text))
 
 
-def read_files(files: Iterable[tuple[str, bytes]]) -> tuple[list[tuple[str, Run]], list[str]]:
-    """Runs by file name, and a sentence for each file that is none; bad ones cost the good ones nothing."""
-    runs, complaints = [], []
+def read_files(files: Iterable[tuple[str, bytes]]) -> tuple[list[tuple[str, Run]], list[Reason]]:
+    """Runs by file name, and a reason for each file that is none; bad ones cost the good ones nothing."""
+    runs: list[tuple[str, Run]] = []
+    complaints: list[Reason] = []
     for name, content in files:
         shown = "".join(c if c.isprintable() else "?" for c in name)[:80]
         try:
             runs.append((shown, from_json(content)))
         except FileError as error:
-            complaints.append(f"{shown}: {error}")
+            complaints.append(because("of_file", name=shown, why=error.reason))
     return runs, complaints
 
 
@@ -73,21 +75,17 @@ def from_data(data: object) -> Run:
     """The run that ``to_head`` and ``to_entry`` made, the entries under "results". FileError as ``from_json``."""
     _within_reason(data)
     if not isinstance(data, dict) or "schema_version" not in data:
-        raise FileError("This is not a run of this program: it has no schema_version.")
+        raise FileError("no_schema_version")
     version = data["schema_version"]
-    if type(version) is not int or version != SCHEMA_VERSION:
+    if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
         newer = type(version) is int and version > SCHEMA_VERSION
-        raise FileError(
-            f"The file has schema_version {str(version)[:20]}, newer than the {SCHEMA_VERSION} this program reads: "
-            "update it."
-            if newer
-            else f"schema_version must be {SCHEMA_VERSION}, and {str(version)[:20]!r} is not."
-        )
+        kind = "newer_file" if newer else "wrong_schema_version"
+        raise FileError(kind, version=str(version)[:20], known=SCHEMA_VERSION)
     entries = data.get("results")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise FileError("results must be a list with one entry a case.")
+        raise FileError("results_no_list")
     if len(entries) > MOST_OUTCOMES:
-        raise FileError(f"results has {len(entries)} entries; at most {MOST_OUTCOMES} can be read.")
+        raise FileError("too_many_entries", entries=len(entries), most=MOST_OUTCOMES)
     run = Run(
         _validated(str, data.get("kind"), "kind"),
         _validated(Environment, data.get("environment"), "environment"),
@@ -102,13 +100,16 @@ def from_entry(entry: dict, where: str) -> Outcome:
     """The outcome that ``to_entry`` made; ``where`` it stands, for a FileError."""
     kind = Failure if entry.get("status") == FAILED else Measurement
     known = {field.name for field in fields(kind)}
+    check = entry.get("check")
+    if isinstance(check, dict) and "text" in check:  # of version 1
+        entry = entry | {"check": {"reason": check["text"]} | check}
     outcome = _validated(kind, {key: value for key, value in entry.items() if key in known}, where)
     case = outcome.case
-    _need(1 <= case.size <= LARGEST, f"{where}.case.size", "must be at least 1")
-    _need(DEVICE.fullmatch(case.device), f"{where}.case.device", 'must be a device such as "cpu"')
-    _need(_known(case.workload), f"{where}.case.workload", "is not one that this version knows: update the program")
+    _need(1 <= case.size <= LARGEST, f"{where}.case.size", because("must_be_at_least_1"))
+    _need(DEVICE.fullmatch(case.device), f"{where}.case.device", because("must_be_a_device_such_as_cpu"))
+    _need(_known(case.workload), f"{where}.case.workload", because("is_not_one_that_this_version_knows_update_the_pr"))
     known = case.dtype in WIDTHS and case.layout in LAYOUTS and 0 <= case.threads <= MOST_THREADS
-    _need(known, f"{where}.case", "has an unknown dtype, layout or number of threads")
+    _need(known, f"{where}.case", because("has_an_unknown_dtype_layout_or_number_of_threads"))
     if isinstance(outcome, Measurement):
         _check_measurement(outcome, where)
     return outcome
@@ -117,57 +118,57 @@ def from_entry(entry: dict, where: str) -> Outcome:
 def _check_measurement(m: Measurement, where: str) -> None:
     """What statistics and figures rest on."""
 
-    def need(holds: object, what: str, must: str) -> None:
+    def need(holds: object, what: str, must: Reason) -> None:
         _need(holds, f"{where}.{what}", must)
 
-    need(m.status in STATUSES, "status", f"must be one of {', '.join(STATUSES)} or {FAILED}")
-    need(m.samples_s and _all_seconds(m.samples_s), "samples_s", "must hold times above 0")
-    need(min(m.rounds, default=0) >= 0 and sum(m.rounds) == len(m.samples_s), "rounds", "must add up to the samples")
-    need(_all_seconds(m.dispatch_s, 0.0), "dispatch_s", "must hold times")
-    need(_all_seconds(m.events_s), "events_s", "must hold times above 0")
-    need(0 <= m.first_call_s <= LONGEST_S, "first_call_s", "must be a time")
-    need(m.article_s is None or _all_seconds([m.article_s]), "article_s", "must be a time above 0")
-    need(1 <= m.calls <= LARGEST and 0 <= m.disturbed <= LARGEST, "calls", "must be at least 1")
-    need(0 <= m.cost.flops <= LARGEST, "cost.flops", "must not be negative")
-    need(1 <= m.cost.bytes_moved <= LARGEST and 1 <= m.cost.items <= LARGEST, "cost", "must be at least 1")
-    need(m.check is None or m.check.verdict in VERDICTS, "check.verdict", f"must be one of {', '.join(VERDICTS)}")
-    need((m.learning is not None) == ("/" in m.case.workload), "learning", "belongs to networks, and to them alone")
+    need(m.status in STATUSES, "status", because("must_be_one_of", all=(*STATUSES, FAILED)))
+    need(m.samples_s and _all_seconds(m.samples_s), "samples_s", because("must_hold_times_above_0"))
+    need(min(m.rounds, default=0) >= 0 and sum(m.rounds) == len(m.samples_s), "rounds", because("must_add_up_to_the_samples"))
+    need(_all_seconds(m.dispatch_s, 0.0), "dispatch_s", because("must_hold_times"))
+    need(_all_seconds(m.events_s), "events_s", because("must_hold_times_above_0"))
+    need(0 <= m.first_call_s <= LONGEST_S, "first_call_s", because("must_be_a_time"))
+    need(m.article_s is None or _all_seconds([m.article_s]), "article_s", because("must_be_a_time_above_0"))
+    need(1 <= m.calls <= LARGEST and 0 <= m.disturbed <= LARGEST, "calls", because("must_be_at_least_1"))
+    need(0 <= m.cost.flops <= LARGEST, "cost.flops", because("must_not_be_negative"))
+    need(1 <= m.cost.bytes_moved <= LARGEST and 1 <= m.cost.items <= LARGEST, "cost", because("must_be_at_least_1"))
+    need(m.check is None or m.check.verdict in VERDICTS, "check.verdict", because("must_be_one_of", all=VERDICTS))
+    need((m.learning is not None) == ("/" in m.case.workload), "learning", because("belongs_to_networks_and_to_them_alone"))
     if m.memory is not None:
         held = m.memory.used_bytes, m.memory.pool_bytes
-        need(0 <= min(held) <= max(held) <= LARGEST, "memory", "must be counts of bytes")
+        need(0 <= min(held) <= max(held) <= LARGEST, "memory", because("must_be_counts_of_bytes"))
     if m.learning is not None:
-        need(_all_seconds(m.learning.energy_j, 0.0), "learning.energy_j", "must hold joules")
-        need(1 <= m.learning.images <= LARGEST, "learning.images", "must be at least 1")
-        need(m.learning.epochs_s and _all_seconds(m.learning.epochs_s), "learning.epochs_s", "must hold times above 0")
+        need(_all_seconds(m.learning.energy_j, 0.0), "learning.energy_j", because("must_hold_joules"))
+        need(1 <= m.learning.images <= LARGEST, "learning.images", because("must_be_at_least_1"))
+        need(m.learning.epochs_s and _all_seconds(m.learning.epochs_s), "learning.epochs_s", because("must_hold_times_above_0"))
         phases = m.learning.phases_s.values()
-        need(all(p and _all_seconds(p, 0.0) for p in phases), "learning.phases_s", "must hold times")
+        need(all(p and _all_seconds(p, 0.0) for p in phases), "learning.phases_s", because("must_hold_times"))
 
 
 def check_run(run: Run) -> None:
     """What the pages look up is there. FileError if not."""
     settings, environment = run.settings, run.environment
-    _need(run.kind in KINDS, "kind", f"must be one of {', '.join(KINDS)}")
-    _need(WHEN.fullmatch(environment.captured_at), "environment.captured_at", "must be a date and time")
-    _need(all(map(DEVICE.fullmatch, environment.devices)), "environment.devices", "must be named as PyTorch does")
+    _need(run.kind in KINDS, "kind", because("must_be_one_of", all=KINDS))
+    _need(WHEN.fullmatch(environment.captured_at), "environment.captured_at", because("must_be_a_date_and_time"))
+    _need(all(map(DEVICE.fullmatch, environment.devices)), "environment.devices", because("must_be_named_as_pytorch_does"))
     if run.kind in ("sweep", "aa"):
-        _need(settings.get("operation") in OPERATIONS, "settings.operation", "is not one that this version knows")
-        _need(_sizes(settings.get("sizes")), "settings.sizes", "must be a list of whole numbers from 1 on")
+        _need(settings.get("operation") in OPERATIONS, "settings.operation", because("is_not_one_that_this_version_knows"))
+        _need(_sizes(settings.get("sizes")), "settings.sizes", because("must_be_a_list_of_whole_numbers_from_1_on"))
     if run.kind == "training":
-        _need(isinstance(settings.get("data"), str), "settings.data", "must say which images")
-        _need(_sizes([settings.get("images")]), "settings.images", "must be at least 1")
+        _need(isinstance(settings.get("data"), str), "settings.data", because("must_say_which_images"))
+        _need(_sizes([settings.get("images")]), "settings.images", because("must_be_at_least_1"))
     cases = [outcome.case for outcome in run.outcomes]
-    _need(len(set(cases)) == len(cases), "results", "holds a case twice")
+    _need(len(set(cases)) == len(cases), "results", because("holds_a_case_twice"))
     for i, case in enumerate(cases):
-        _need(case.device in environment.devices, f"results[{i}].case.device", "is not among environment.devices")
+        _need(case.device in environment.devices, f"results[{i}].case.device", because("is_not_among_environment_devices"))
         network = "/" in case.workload
-        _need(run.kind == "replay" or network == (run.kind == "training"), f"results[{i}]", f"is not of a {run.kind}")
+        _need(run.kind == "replay" or network == (run.kind == "training"), f"results[{i}]", because("is_not_of", run=run.kind))
     samples = sum(len(m.samples_s) for m in run.measurements)
-    _need(samples <= MOST_SAMPLES, "results", f"has {samples} samples; at most {MOST_SAMPLES} can be read")
+    _need(samples <= MOST_SAMPLES, "results", because("too_many_samples", samples=samples, most=MOST_SAMPLES))
 
 
-def _need(holds: object, what: str, must: str) -> None:
+def _need(holds: object, what: str, must: Reason) -> None:
     if not holds:
-        raise FileError(f"{what} {must}.")
+        raise FileError("field", where=what, must=must)
 
 
 def _known(workload: str) -> bool:
@@ -189,7 +190,7 @@ def _all_seconds(values: Iterable[float], least: float = SHORTEST_S) -> bool:
 
 def _parse(text: str | bytes) -> object:
     if len(text) > MOST_BYTES:
-        raise FileError(f"The file is larger than the {MOST_BYTES // 2**20} MB that a run may have.")
+        raise FileError("file_too_large", most=MOST_BYTES // 2**20)
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
@@ -197,46 +198,46 @@ def _parse(text: str | bytes) -> object:
             text, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_no_twins
         )
     except UnicodeDecodeError as error:
-        raise FileError(f"This is not UTF-8 text (byte {error.start}).") from error
+        raise FileError("not_utf8", byte=error.start) from error
     except RecursionError as error:
-        raise FileError("This is not a run: it is nested too deeply.") from error
+        raise FileError("nested_too_deeply") from error
     except json.JSONDecodeError as error:
-        raise FileError(f"This is not JSON: {error}.") from error
+        raise FileError("not_json", error=str(error)) from error
 
 
 def _no_constant(constant: str) -> None:
-    raise FileError(f"{constant} is not a number in strict JSON.")
+    raise FileError("no_strict_number", constant=constant)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise FileError(f"{text[:20]} is too large a number.")
+        raise FileError("number_too_large", number=text[:20])
     return number
 
 
 def _whole(text: str) -> int:
     if len(text) > LONGEST_NUMBER:
-        raise FileError(f"{text[:20]}… is too large a number.")
+        raise FileError("number_too_large", number=text[:20] + "…")
     return int(text)
 
 
 def _no_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise FileError("This is not a run: it has the same name twice in one place.")
+        raise FileError("name_twice")
     return found
 
 
 def _within_reason(value: object, depth: int = 0) -> None:
     """Depth and texts; what is left can be shown and written again."""
     if depth > DEEPEST:
-        raise FileError("This is not a run: it is nested too deeply.")
+        raise FileError("nested_too_deeply")
     if isinstance(value, str):
         if len(value) > LONGEST_TEXT:
-            raise FileError(f"A text of {len(value)} characters is too long for a run.")
+            raise FileError("text_too_long", characters=len(value))
         if any("\ud800" <= c <= "\udfff" for c in value):
-            raise FileError("A text holds half a character (a lone surrogate).")
+            raise FileError("half_a_character")
     elif isinstance(value, dict):
         for key, entry in value.items():
             _within_reason(key, depth + 1)
@@ -255,7 +256,7 @@ def _validated(kind: Any, value: object, where: str) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join([where, *(str(part)[:40] for part in first["loc"])])
-        raise FileError(f"{place}: {first['msg'][:200]}.") from error
+        raise FileError("field_wrong", where=place, said=str(first["msg"])[:200]) from error
 
 
 @cache

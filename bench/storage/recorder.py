@@ -6,21 +6,18 @@ it goes on in memory, and the reason is said once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from bench.analysis.verdicts import verdicts
 from bench.records.case import Case
+from bench.records.reason import Reason, because
 from bench.records.run import Run
 from bench.storage.store import StoreError
-from bench.text.language import ENGLISH, speaking
 
 if TYPE_CHECKING:
     from bench.storage.store import Store
-
-IN_MEMORY = "The run goes on in memory: download it before you close the program."
-
 
 class Recorder:
     """One per process; ``job`` brackets what is kept as one run."""
@@ -40,36 +37,36 @@ class Recorder:
 
     @contextmanager
     def job(self, planned: tuple[Case, ...]) -> Iterator[None]:
-        """Nobody else measures meanwhile. StoreError, one sentence, if another process does."""
+        """Nobody else measures meanwhile. StoreError if another process does."""
         with self._store.claim() if planned else nullcontext():  # a download measures nothing
             self._forget(planned)
             yield
 
-    def see(self, changes: dict[str, object]) -> str:
-        """Write what is new of these changes of a snapshot. A sentence if nothing can be written any more."""
+    def see(self, changes: dict[str, object]) -> Reason | None:
+        """Write what is new of these changes of a snapshot. A reason if nothing can be written any more."""
         if self._given_up:
-            return ""
+            return None
         try:
             if isinstance(run := changes.get("run"), Run):
                 self._save(run)
             case = changes.get("current")
             if isinstance(case, Case) and case != self._now and self._run_id:
-                self._store.about_to(self._run_id, case, str(changes.get("stage", "")), case not in self._known)
+                self._store.about_to(self._run_id, case, _stage(changes), case not in self._known)
                 self._known.add(case)
                 self._now = case
         except StoreError as error:
             return self._give_up(error)
-        return ""
+        return None
 
-    def end(self, state: str, error: str = "") -> str:
-        """The job is over: "done", "stopped" or "broken". A sentence if that can't be written."""
+    def end(self, state: str, error: Reason | None = None) -> Reason | None:
+        """The job is over: "done", "stopped" or "broken". A reason if that can't be written."""
         if self._given_up or not self._run_id:
-            return ""
+            return None
         try:
-            self._store.end(self._run_id, state, error=error, summary=summary(self._run))
+            self._store.end(self._run_id, state, error=error, summary=summary(self._run) if self._run else None)
         except StoreError as failed:
             return self._give_up(failed)
-        return ""
+        return None
 
     def _save(self, run: Run) -> None:
         if not self._run_id:
@@ -78,12 +75,16 @@ class Recorder:
             self._store.add(self._run_id, *new)
         self._run = run
 
-    def _give_up(self, error: StoreError) -> str:
+    def _give_up(self, error: StoreError) -> Reason:
         self._given_up = True
-        return f"{error} {IN_MEMORY}"
+        return because("kept_in_memory", why=error.reason)
 
 
-def summary(run: Run) -> str:
-    """The first sentence of a run's verdict, for a list of runs: kept in English, and retold where it is shown."""
-    with speaking(ENGLISH):
-        return next(iter(verdicts(run)), "")
+def _stage(changes: Mapping[str, object]) -> Reason | None:
+    stage = changes.get("stage")
+    return stage if isinstance(stage, Reason) else None
+
+
+def summary(run: Run) -> Reason | None:
+    """The first of a run's verdicts, for a list of runs."""
+    return next(iter(verdicts(run)), None)

@@ -13,13 +13,14 @@ from pathlib import Path
 from bench.machine.home import bench_home
 from bench.records.case import Case
 from bench.records.measurement import Failure, Outcome
+from bench.records.reason import Reason, because, quoted, whole_reason_of
 from bench.records.run import Run
 from bench.storage.database import Database, StoreError
 from bench.storage.reading import FileError, check_run, from_data, from_entry
 from bench.storage.writing import to_entry, to_head
 
 RUNNING, DONE, STOPPED, BROKEN, CRASHED = "running", "done", "stopped", "broken", "crashed"
-KILLED = "The program ended abruptly while this was measured."
+KILLED = because("killed")
 # Each step brings a file from the version before to its own; user_version counts them
 MIGRATIONS = (
     """
@@ -56,13 +57,13 @@ class Head:
     emulated: bool
     origin: str  # "here", or "file"
     state: str
-    error: str
-    summary: str  # the verdict's first sentence
+    error: Reason | None
+    summary: Reason | None  # the first of its verdicts
     planned: int  # cases
     outcomes: int
     failures: int
     current: str  # JSON of the case being measured, while it runs
-    stage: str
+    stage: Reason | None
 
     @property
     def case(self) -> Case | None:
@@ -92,7 +93,7 @@ def _read(head: str, entries: tuple[str, ...]) -> Run:
         check_run(run)
         return run
     except (FileError, ValueError) as error:
-        raise StoreError(f"This run can't be read from the store: {error}") from error
+        raise StoreError("run_unreadable", error=whole_reason_of(error)) from error
 
 
 class Store(Database):
@@ -123,25 +124,25 @@ class Store(Database):
             db.execute(f"INSERT INTO runs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", [*row.values()])
         return run_id
 
-    def about_to(self, run_id: str, case: Case, stage: str = "", durable: bool = True) -> None:
+    def about_to(self, run_id: str, case: Case, stage: Reason | None = None, durable: bool = True) -> None:
         """What is measured from now on. Not ``durable``: outlives the program, but not a power cut."""
         with self.transaction(durable) as db:
-            db.execute("UPDATE runs SET current = ?, stage = ? WHERE id = ?", [_json(asdict(case)), stage, run_id])
+            db.execute("UPDATE runs SET current = ?, stage = ? WHERE id = ?", [_json(asdict(case)), _kept(stage), run_id])
 
     def add(self, run_id: str, *outcomes: Outcome) -> None:
         """Keep outcomes; those that were there stay."""
         with self.transaction() as db:
             _insert(db, run_id, outcomes)
 
-    def end(self, run_id: str, state: str, error: str = "", summary: str = "") -> None:
+    def end(self, run_id: str, state: str, error: Reason | None = None, summary: Reason | None = None) -> None:
         """The run is over: DONE, STOPPED, BROKEN or CRASHED."""
         with self.transaction() as db:
             db.execute(
                 "UPDATE runs SET state = ?, error = ?, summary = ?, current = '', stage = '' WHERE id = ?",
-                [state, error, summary, run_id],
+                [state, _kept(error), _kept(summary), run_id],
             )
 
-    def add_file(self, run: Run, name: str, summary: str = "") -> str:
+    def add_file(self, run: Run, name: str, summary: Reason | None = None) -> str:
         """Keep a run that was read from a file, as it is; its id."""
         run_id = self.begin(run, [outcome.case for outcome in run.outcomes], "file", name)
         self.add(run_id, *run.outcomes)
@@ -196,7 +197,7 @@ class Store(Database):
             found = db.execute("SELECT head FROM runs WHERE id = ?", [run_id]).fetchone()
             rows = db.execute("SELECT entry FROM outcomes WHERE run = ? ORDER BY number", [run_id]).fetchall()
         if found is None:
-            raise StoreError("This run is no longer in the store.")
+            raise StoreError("run_gone")
         return _read(found[0], tuple(entry for (entry,) in rows))
 
     def rename(self, run_id: str, name: str) -> None:
@@ -234,8 +235,29 @@ def _heads(db: sqlite3.Connection, where: str, values: Sequence[object], limit: 
     rows = db.execute(
         f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY captured_at DESC, rowid DESC LIMIT ?", [*values, limit]
     )
-    at = Head.__slots__.index("emulated")  # a bool for us, a number for SQLite
-    return [Head(*row[:at], bool(row[at]), *row[at + 1 :]) for row in rows]
+    return [_head(row) for row in rows]
+
+
+def _head(row: Sequence[object]) -> Head:
+    """SQLite has no booleans, and keeps reasons as JSON."""
+    values = dict(zip(Head.__slots__, row, strict=True))
+    values["emulated"] = bool(values["emulated"])
+    values |= {name: _reason(values[name]) for name in ("error", "summary", "stage")}
+    return Head(**values)
+
+
+def _kept(reason: Reason | None) -> str:
+    return _json(reason.plain()) if reason else ""
+
+
+def _reason(text: object) -> Reason | None:
+    """What ``_kept`` wrote; a sentence that an older version kept stands for itself."""
+    if not isinstance(text, str) or not text.startswith("{"):
+        return Reason.from_plain(str(text or ""))
+    try:
+        return Reason.from_plain(json.loads(text))
+    except ValueError:
+        return quoted(text)
 
 
 def _insert(db: sqlite3.Connection, run_id: str, outcomes: Sequence[Outcome]) -> None:

@@ -7,6 +7,7 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bench.records.measurement import Failure, Outcome
 from bench.records.reason import Figure, Quantity, Reason
 from bench.stats import Estimate
 from bench.text import names
@@ -14,20 +15,9 @@ from bench.text.language import translatable, translate
 from bench.text.reasons import TEMPLATES
 from bench.text.units import count, duration, percent, si, significant, span, times
 
-NAMES: Mapping[str, Callable[[Reason], str]] = {  # kinds that stand for a name rather than a sentence
-    "variant": names.variant_of,
-    "the_variant": names.the_variant_of,
-    "case": names.case_of,
-    "workload": names.workload_of,
-    "parts": lambda reason: _joined(reason, " · "),
-    "listed": lambda reason: _listed(reason),
-    "several": lambda reason: _joined(reason, "; "),
-    "power_is": lambda reason: translate(POWER.get(str(reason["source"]), UNKNOWN)),
-    "mode_is": lambda reason: translate(POWER.get(str(reason["mode"]), UNKNOWN)),
-}
 MISSING = "–"
-POWER = {"mains": translatable("mains"), "battery": translatable("battery"), "on": "on", "off": "off"}
 UNKNOWN = translatable("unknown")
+POWER = {"mains": translatable("mains"), "battery": translatable("battery"), "on": "on", "off": "off"}
 
 
 def tell(reason: Reason | None) -> str:
@@ -38,6 +28,12 @@ def tell(reason: Reason | None) -> str:
         return NAMES[reason.kind](reason)
     template = TEMPLATES.get(reason.kind)
     return str(reason) if template is None else WRITER.format(translate(template), **dict(reason.figures))
+
+
+def note(outcome: Outcome) -> str:
+    """All that there is to say of a case: why it failed, or why to be careful with its figures."""
+    reasons = (outcome.error,) if isinstance(outcome, Failure) else (outcome.reason, *outcome.flags)
+    return " ".join(filter(None, map(tell, reasons)))
 
 
 def told(figure: Figure) -> str:
@@ -70,18 +66,6 @@ def _span(figure: Figure) -> str:
     return span(figure) if isinstance(figure, Estimate) else told(figure)
 
 
-def _joined(reason: Reason, between: str) -> str:
-    parts = reason["parts"]
-    return between.join(map(told, parts if isinstance(parts, tuple) else (parts,)))
-
-
-def _listed(reason: Reason) -> str:
-    """Names after commas, and how many were left out: "100, 200 and 7 more"."""
-    rest = reason["rest"]
-    more = translate(" and {rest} more", rest=told(rest)) if rest else ""
-    return _joined(reason, ", ") + more
-
-
 def _lower(figure: Figure) -> str:
     text = told(figure)
     return text[:1].lower() + text[1:]
@@ -91,16 +75,46 @@ def _bare(figure: Figure) -> str:
     return told(figure).rstrip(".")
 
 
+def _joined(reason: Reason, between: str) -> str:
+    parts = dict(reason.figures).get("parts", ())
+    return between.join(map(told, parts if isinstance(parts, tuple) else (parts,)))
+
+
+def _listed(reason: Reason) -> str:
+    """Names after commas, and how many were left out: "100, 200 and 7 more"."""
+    rest = dict(reason.figures).get("rest")
+    return _joined(reason, ", ") + (translate(" and {rest} more", rest=told(rest)) if rest else "")
+
+
+def _power(reason: Reason) -> str:
+    return translate(POWER.get(str(dict(reason.figures).get("state")), UNKNOWN))
+
+
+NAMES: Mapping[str, Callable[[Reason], str]] = {  # kinds that stand for a name or a list rather than a sentence
+    "variant": names.variant_of,
+    "the_variant": names.the_variant_of,
+    "case": names.case_of,
+    "workload": names.workload_of,
+    "parts": lambda reason: _joined(reason, " · "),
+    "several": lambda reason: _joined(reason, "; "),
+    "listed": _listed,
+    "power": _power,
+}
+
+
 class _Writer(string.Formatter):
-    """Fills ``{name}`` with the figure; ``{name:duration}`` with a time for waiting, ``{name:span}`` with two ends,
-    ``{name:bare}`` without a full stop."""
+    """Fills ``{name}`` with the figure; ``{name:duration}`` with a time for waiting, ``{name:span}`` with two ends.
+
+    ``{name:bare}`` goes without its full stop, ``{name:lower}`` begins small, ``{name:plain}`` is without thin spaces.
+    """
 
     FORMS: Mapping[str, Callable[[Any], str]] = {
         "": told,
         "duration": _duration,
         "span": _span,
-        "plain": str,
         "bare": _bare,
+        "lower": _lower,
+        "plain": str,
     }
 
     def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The contract of a thing to measure, and the registries that the rest of the program reads.
+"""The contract of a thing to measure: a row of the tables of operations and networks.
 
 An operation says what it computes on which tensors, what one step *costs*, and over which sizes it
 is swept. A network says how it is made and what it costs an image. Neither reads a clock nor knows
@@ -7,9 +7,9 @@ a device: inputs and weights are made once on the CPU from a seed and copied to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from bench.records.cost import Cost
 
@@ -22,7 +22,7 @@ Draw = Callable[..., "Tensor"]  # draw(*shape): uniform random numbers on the CP
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One row of the registry of operations."""
+    """One row of the table of operations."""
 
     name: str  # "matvec"
     title: str  # "Matrix × vector"
@@ -31,9 +31,9 @@ class Operation:
     cost: Callable[[int, int], Cost]  # cost(size, width): ``width`` bytes a number
     axis: str = "m"  # label of the swept size
     memory: Callable[[int, int], int] | None = None  # bytes on a device, where they are more than the step moves
-    inputs_on: str = "device"  # "host": the step itself takes them there, as function(*inputs, device=...)
+    inputs_on: Literal["device", "host"] = "device"  # "host": the step takes them there, function(*inputs, device=...)
     terms: Callable[[int], int] | None = None  # how many numbers an output sums: decides the tolerance
-    scale: str = "magnitudes"  # errors are relative to the sum of magnitudes, or to the "largest" output
+    scale: Literal["magnitudes", "largest"] = "magnitudes"  # of the terms, summed, or the output: errors are relative
     picked: tuple[int, ...] = ()  # dimensions of the output, ``size`` long, of which verification takes a choice
     part: Callable[..., tuple[Tensor, ...]] | None = None  # part(pick, *inputs): inputs that give just that choice
     choice: Callable[..., Tensor] | None = None  # choice(pick, *inputs): the choice itself, where parts don't give it
@@ -46,7 +46,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One row of the registry of networks: a model that is trained and used for inference."""
+    """One row of the table of networks: a model that is trained and used for inference."""
 
     name: str  # "convnet"
     title: str
@@ -57,7 +57,14 @@ class Network:
     images: bool = False  # it convolves, so that the order of channels in memory matters
 
 
-def _add(registry: dict, entry: Operation | Network) -> None:
-    if entry.name in registry:
-        raise ValueError(f"{entry.name!r} is already registered")
-    registry[entry.name] = entry
+Row = TypeVar("Row", Operation, Network)
+
+
+def by_name(rows: Iterable[Row]) -> dict[str, Row]:
+    """A table of rows by their names, in their order. ValueError for a name given twice."""
+    table: dict[str, Row] = {}
+    for row in rows:
+        if row.name in table:
+            raise ValueError(f"{row.name!r} is in the table already")
+        table[row.name] = row
+    return table

@@ -1,6 +1,7 @@
 """Images for the training benchmarks, 1×28×28 in ten classes: Fashion-MNIST, a synthetic set, or IDX files.
 
-Torch and torchvision are imported inside functions, as a page imports this module before they may be loaded.
+A new set is a function that reads it and a row of ``SOURCES``. Torch and torchvision are imported
+inside functions, as a page imports this module before they may be loaded.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 import struct
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.machine.home import bench_home
-from bench.records.reason import Reason, Refused, because
+from bench.records.reason import Reason, Refused, because, reason_of
 from bench.workloads.mirrors import MirrorError, fetch, md5_of
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torchvision.datasets import FashionMNIST
 
 FASHION, SYNTHETIC = "fashion-mnist", "synthetic"
-SOURCES = {FASHION: "Fashion-MNIST", SYNTHETIC: "synthetic stand-in (not real images)"}
 FILES = {  # any MNIST-like set's names, with the bytes of Fashion-MNIST's files as downloaded and unpacked
     "train-images-idx3-ubyte": (26_421_880, 47_040_016),
     "train-labels-idx1-ubyte": (29_515, 60_008),
@@ -33,6 +34,8 @@ FILES = {  # any MNIST-like set's names, with the bytes of Fashion-MNIST's files
     "t10k-labels-idx1-ubyte": (5_148, 10_008),
 }
 CLASSES, SIDE, MAX_BYTES = 10, 28, 784_000_016  # the last of one .gz file unpacked: a million images
+
+Labelled = tuple[str, list[np.ndarray]]  # what and from where, for people; training and test images and classes
 
 
 class DataError(Refused):
@@ -65,16 +68,15 @@ def load(source: str = FASHION, *, images: int | None = None, folder: Path | Non
     folder of Fashion-MNIST (default: ``data`` under ``bench_home()``).  Nothing is downloaded; .gz files put
     there by hand are unpacked.  Raises DataError: data missing, damaged or foreign, ``images`` out of range.
     """
-    if source == FASHION:
-        name, label, arrays = _fashion_mnist(_fashion_class(), _raw_folder(folder))
-    else:
-        name, label, arrays = _synthetic() if source == SYNTHETIC else _idx(source)
+    read = SOURCES.get(source)
+    name = source if read else "idx"
+    label, arrays = read(folder) if read else _idx(source)
     import torch
 
     train_x, train_y, test_x, test_y = arrays
     count, most = len(train_x) if images is None else images, len(train_x)
     if type(count) is not int or not 1 <= count <= most:
-        raise DataError("too_many_images", images=images, most=most)
+        raise DataError("too_many_images", images=str(images), most=most)
     x, x_test = (torch.from_numpy(np.divide(a, 255, dtype="f4"))[:, None] for a in (train_x[:count], test_x))
     y, y_test = (torch.from_numpy(a.astype(np.int64)) for a in (train_y[:count], test_y))
     return ImageSet(name, label, x, y, x_test, y_test)
@@ -121,7 +123,7 @@ def download_fashion_mnist(
                 raise DataError("download_failed", why=failure.reason, folder=str(raw)) from failure
             _write(raw, {name: content})
         step(name, len(content), len(content))
-    _fashion_mnist(fashion, raw)
+    _checked(fashion, raw)
     return raw
 
 
@@ -129,11 +131,11 @@ def _raw_folder(folder: Path | None) -> Path:
     return (bench_home() / "data" if folder is None else Path(folder)) / "FashionMNIST" / "raw"
 
 
-def _fashion_class():
+def _fashion_class() -> type[FashionMNIST]:
     try:
         from torchvision.datasets import FashionMNIST
     except (ImportError, RuntimeError, OSError) as failure:  # RuntimeError: built for another torch
-        raise DataError("no_torchvision", failure=str(failure)) from failure
+        raise DataError("no_torchvision", failure=reason_of(failure)) from failure
     return FashionMNIST
 
 
@@ -170,7 +172,12 @@ def _found(folder: Path) -> list[Path]:
     return [next(filter(os.path.isfile, pair)) for pair in both if any(map(os.path.isfile, pair))]
 
 
-def _fashion_mnist(fashion, raw: Path) -> tuple[str, str, list[np.ndarray]]:
+def _fashion_mnist(folder: Path | None) -> Labelled:
+    return _checked(_fashion_class(), _raw_folder(folder))
+
+
+def _checked(fashion: type[FashionMNIST], raw: Path) -> Labelled:
+    """Fashion-MNIST from the folder of its files, if they are those that torchvision knows the checksums of."""
     if len(_found(raw)) < len(FILES):
         raise DataError("fashion_incomplete", folder=str(raw))
     if os.path.exists(old := raw.with_name("processed")):
@@ -187,17 +194,17 @@ def _fashion_mnist(fashion, raw: Path) -> tuple[str, str, list[np.ndarray]]:
     train, test = (fashion(str(raw.parent.parent), train=part, download=False) for part in (True, False))
     arrays = [t.numpy() for t in (train.data, train.targets, test.data, test.targets)]
     how = "checksums right" if len(checked) == len(FILES) else "without checksums, as there are no .gz files"
-    return FASHION, f"{SOURCES[FASHION]} (Zalando Research, by torchvision, {how})", arrays
+    return f"Fashion-MNIST (Zalando Research, by torchvision, {how})", arrays
 
 
-def _idx(source: str) -> tuple[str, str, list[np.ndarray]]:
+def _idx(source: str) -> Labelled:
     folder = Path(os.path.expanduser(source))
     found = max((_found(folder / sub) for sub in ("", "raw", "MNIST/raw", "FashionMNIST/raw")), key=len)
     if not str(source).strip() or len(found) < len(FILES):
-        raise DataError("no_idx_folder", source=str(source), found=len(found), files=", ".join(FILES))
+        raise DataError("no_idx_folder", source=str(source), found=len(found), files=tuple(FILES))
     place, home = os.path.realpath(folder), os.path.realpath(os.path.expanduser("~"))
     name = "home" if place == home else Path(place).name  # the home folder's name is the user's
-    return "idx", f"IDX files from the folder “{name}”", _read_four(found)
+    return f"IDX files from the folder “{name}”", _read_four(found)
 
 
 def _read_four(paths: Sequence[Path]) -> list[np.ndarray]:
@@ -214,7 +221,7 @@ def _read_idx(path: Path, dims: int, count: int | None = None) -> np.ndarray:
         try:
             content = unpacker.decompress(content, MAX_BYTES)
         except zlib.error as failure:
-            raise _damaged(path, because("cannot_unpack", failure=failure)) from failure
+            raise _damaged(path, because("cannot_unpack", failure=reason_of(failure))) from failure
         if not unpacker.eof or unpacker.unused_data:
             raise _damaged(path, because("cut_off"))
     items, shape = int.from_bytes(content[4:8], "big"), (SIDE, SIDE)[: dims - 1]
@@ -222,12 +229,9 @@ def _read_idx(path: Path, dims: int, count: int | None = None) -> np.ndarray:
     if not content.startswith(header):
         found = content[: len(header)].hex() or because("empty")
         wanted = because("images_of_28") if shape else because("labels")
-        why = because("foreign_header", found=found, wanted=wanted)
-        raise _damaged(path, why)
+        raise _damaged(path, because("foreign_header", found=found, wanted=wanted))
     if not items or len(content) != len(header) + items * SIDE ** (dims - 1):
-        length = len(content)
-        why = because("wrong_length", length=length, items=items)
-        raise _damaged(path, why)
+        raise _damaged(path, because("wrong_length", length=len(content), items=items))
     array = np.frombuffer(content, np.uint8, offset=len(header)).reshape(items, *shape)
     if dims == 1 and (items != count or array.max() >= CLASSES):
         why = because("labels_do_not_fit", items=items, most=int(array.max()), count=count or 0)
@@ -235,7 +239,7 @@ def _read_idx(path: Path, dims: int, count: int | None = None) -> np.ndarray:
     return array
 
 
-def _synthetic() -> tuple[str, str, list[np.ndarray]]:
+def _synthetic(_: Path | None) -> Labelled:
     """60 000 + 10 000 images as in MNIST: a pattern of the class + one of 64 that distract + noise."""
     sizes = np.cumsum((74 * 25, 70_000, 70_000, 70_000 * SIDE * SIDE))
     # Raw words, unlike numpy's distributions, are promised to stay the same in every version.
@@ -245,5 +249,10 @@ def _synthetic() -> tuple[str, str, list[np.ndarray]]:
     grow = np.array([np.interp(np.linspace(0, 4, SIDE), range(5), row) for row in np.eye(5)])
     smooth = np.rint(grow.T @ (grids.reshape(74, 5, 5) * (95 / 255)) @ grow).astype(np.uint8)
     x = smooth[y % CLASSES] + smooth[CLASSES:][other % 64] + (noise >> 2).reshape(-1, SIDE, SIDE)
-    x, y, label = np.maximum(x, 96) - 96, y % CLASSES, f"{SOURCES[SYNTHETIC]}, made from a fixed seed"
-    return SYNTHETIC, label, [x[:60_000], y[:60_000], x[60_000:], y[60_000:]]
+    x, y = np.maximum(x, 96) - 96, y % CLASSES
+    label = "synthetic stand-in (not real images), made from a fixed seed"
+    return label, [x[:60_000], y[:60_000], x[60_000:], y[60_000:]]
+
+
+# By name: what reads a set, from the data folder if it lies there. Any other name is a folder of IDX files.
+SOURCES: Mapping[str, Callable[[Path | None], Labelled]] = {FASHION: _fashion_mnist, SYNTHETIC: _synthetic}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from http.client import HTTPException
 from urllib import error, parse, request
 
-from bench.records.reason import Reason, Refused, because
+from bench.records.reason import Quantity, Reason, Refused, because
 
 
 class MirrorError(Refused):
@@ -42,7 +42,7 @@ def fetch(
             failures.append(because("wrong_checksum", name=name, host=host or ""))
         except MirrorError as failure:
             failures.append(failure.reason)
-    raise MirrorError("no_mirror", failures=tuple(failures))
+    raise MirrorError("several", parts=tuple(failures))
 
 
 def md5_of(content: bytes | bytearray) -> str:
@@ -61,7 +61,7 @@ def _stream(url: str, most_bytes: int, timeout_s: float) -> Iterator[tuple[bytes
                 received += len(chunk)
                 yield chunk, max(size, received)
         if received < size:
-            raise MirrorError(because("connection_broke_off", host=host or "", received=received, size=size))
+            raise MirrorError("connection_broke_off", host=host or "", received=received, size=size)
     except (OSError, HTTPException, ValueError) as failure:
         raise MirrorError(_why(failure, host, timeout_s)) from failure
 
@@ -74,5 +74,5 @@ def _why(failure: Exception, host: str | None, timeout_s: float) -> Reason:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return because("unverified_certificate", host=host or "", message=cause.verify_message)
     if isinstance(cause, TimeoutError):
-        return because("no_answer", host=host or "", time=f"{timeout_s:g} s")
+        return because("no_answer", host=host or "", time=Quantity(timeout_s, "s"))
     return because("connection_failed", host=host or "", reason=f"{str(cause)!r:.90}")

@@ -23,12 +23,13 @@ from bench.measure.runner import Runner
 from bench.measure.sweep import measure
 from bench.records.budget import EFFORTS
 from bench.records.cost import Cost
-from bench.workloads.operations import operation
+from bench.text.tell import note, tell
+from bench.workloads.contract import Operation
+from bench.workloads.operations import OPERATIONS
 
 BROKEN_FROM = 200
 
 
-@operation("bad-index", title="Bad index", formula="nothing", cost=lambda m, width: Cost(0, width * m))
 def bad_index(draw, m):
     """Rows of a table; from some size on the indices lie beyond its end."""
     index = torch.arange(m) if m < BROKEN_FROM else torch.arange(m) + 10_000
@@ -39,12 +40,15 @@ def swept(runner: Runner, plan: SweepPlan) -> Snapshot:
     runner.start(partial(measure, plan), "sweep", plan.cases)
     snapshot = runner.join()
     for outcome in snapshot.run.outcomes if snapshot.run else ():
-        print(f"  {outcome.case}: {outcome.status} {getattr(outcome, 'error', '')[:150]}")
-    print(f"  {snapshot.state.value} {snapshot.error}")
+        print(f"  {outcome.case}: {outcome.status} {note(outcome)[:150]}")
+    print(f"  {snapshot.state.value} {tell(snapshot.error)}")
     return snapshot
 
 
 def main() -> int:
+    OPERATIONS["bad-index"] = Operation(
+        "bad-index", "Bad index", "nothing", build=bad_index, cost=lambda m, width: Cost(0, width * m)
+    )
     runner = Runner()
     runner.wake()
     runner.join()
@@ -59,7 +63,7 @@ def main() -> int:
     good = statuses[0] != "failed" and statuses[1] == "failed" and again.run.outcomes[0].status != "failed"
     print("An error for good")
     lost = swept(runner, SweepPlan("bad-index", (100, 300, 400), ("cpu", "cuda"), EFFORTS["quick"]))
-    errors = {o.case.size: o.error for o in lost.run.failures}
+    errors = {o.case.size: tell(o.error) for o in lost.run.failures}
     good &= set(errors) == {300, 400} and errors[400].startswith("Not tried. It stopped working")
     good &= all("cuda" not in device.name or not device.usable for device in lost.devices)
     print("as it must be" if good else "NOT as it must be")

@@ -21,7 +21,6 @@ ANALYSIS = {
     'speeds_up': '{name} became {factor} times as fast within {time:duration}, and stayed at {settled} a call.',
     'kept_speed': '{name} kept its speed for {lasted:duration}: {settled} a call, no throttling.',
     'nothing': '',
-    'measured_copy': 'copy measured here',
     'article_training': "Training {title}: by the article's clock {label} is {claimed} times as fast as the CPU, by the wall {true} times. On the CPU its clock read {there}; on {label} {here}.",
     'true_time': 'the true time',
     'adds_threads': '{factor} times the true time, since it adds up all threads',

@@ -3,14 +3,16 @@
 MACHINE = {
     "no_usable_device": "No {what} that this PyTorch ({version}) can use.",
     "not_a_mac": "MPS needs a Mac with Apple Silicon; this is {system}.",
-    "intel_python_under_rosetta": "This Python is an Intel build run by Rosetta and cannot reach the GPU: install an arm64 Python and make the virtual environment again with it.",
+    "intel_python_under_rosetta": (
+        "This Python is an Intel build run by Rosetta and cannot reach the GPU: install an "
+        "arm64 Python and make the virtual environment again with it."
+    ),
     "not_apple_silicon": "MPS needs Apple Silicon; PyTorch no longer supports Intel Macs.",
-    "built_without_mps": "This PyTorch ({version}) was built without MPS: install it again with pip.",
+    "built_without_mps": ("This PyTorch ({version}) was built without MPS: install it again with pip."),
     "macos_too_old": "MPS needs macOS 14 or newer for this PyTorch; this is macOS {version}.",
     "published_for_chip": "published for the {chip}",
     "twice_measured_copy": "twice the copy measured here",
-    "measured_copy": "copy measured here",
-    "published": "published",
+    "copy_measured_here": "copy measured here",
     "named_operator": "The operator {name}",
     "some_operator": "An operator",
     "ran_on_cpu": "{what}, which the device lacks, ran on the CPU instead.",

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 import pandas as pd
 import streamlit as st
 
-from bench.analysis.comparison import COLUMNS, Comparison, compare, rows, sentence
+from bench.analysis.comparison import Comparison, compare, summary
 from bench.records.case import Case
 from bench.records.run import Run
 from bench.storage.store import Head, Store, StoreError
+from bench.text.comparison import COLUMNS, differences, rows
 from bench.text.language import translatable, translate
 from bench.text.names import full_name
 from bench.text.tell import tell
@@ -123,14 +124,14 @@ def _comparison(found: Comparison, first: str, second: str, key: str, runs: tupl
     def named(case: Case) -> str:
         return full_name(runs[case in found.only_second], case)
 
-    text = plain(sentence(found, translate("the first run"), translate("this run")))
+    text = plain(tell(summary(found, translate("the first run"), translate("this run"))))
     st.subheader(text[:1].upper() + text[1:], anchor=False)
     st.caption(translate("This run: {second}. The first: {first}.", second=plain(second), first=plain(first)))
     if any(run.emulated for run in runs):
         st.warning(translate("An **emulated** device is among them: its times are settings, not measurements."))
     if found.differences:
         st.markdown(translate("**What else differs between the two:**"))
-        table = pd.DataFrame(found.differences, columns=["what", "first run", "this run"])
+        table = pd.DataFrame(differences(found), columns=["what", "first run", "this run"])
         st.dataframe(
             table.rename(columns=translate),
             hide_index=True,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from bench.machine.home import VARIABLE, bench_home
-from bench.measure.device_checks import check_here
+from bench.measure.device_checks import Checkup, check_here
 from bench.measure.doctor import examine
 from bench.measure.job import Snapshot
 from bench.records.run import REFERENCE
@@ -69,12 +71,14 @@ def _checks(snapshot: Snapshot) -> None:
         return
     show_end(last)
     labels = {device.name: device.label for device in snapshot.devices}
-    for verdict in last.told[0].checks if last.told else ():
-        _line(f"{labels[verdict.device]}: {tell(verdict.name)}", verdict.good, plain(tell(verdict.text)))
-    if last.told:
+    for checkup in last.findings:
+        if not isinstance(checkup, Checkup):
+            continue
+        for verdict in checkup.checks:
+            _line(f"{labels[verdict.device]}: {tell(verdict.name)}", verdict.good, plain(tell(verdict.text)))
         st.download_button(
             translate("What was found, to send (JSON)"),
-            lambda: to_send(last.told[0]),
+            partial(to_send, checkup),
             "checks.json",
             "application/json",
             on_click="ignore",

@@ -7,12 +7,13 @@ from functools import partial
 import streamlit as st
 
 from bench.analysis import sweep_verdict
-from bench.measure.forecast import describe, sweep_forecast
+from bench.measure.forecast import omissions, sweep_forecast
 from bench.measure.job import Snapshot
 from bench.measure.plans import SweepPlan
 from bench.measure.sweep import measure
 from bench.records.run import Run
 from bench.text.language import translate
+from bench.text.tell import tell
 from bench.text.units import duration, size
 from bench.ui.charts import sweep_charts
 from bench.ui.parts import tables
@@ -21,6 +22,7 @@ from bench.ui.parts.downloads import chart_config
 from bench.ui.parts.experiments import NOISE, show_experiments
 from bench.ui.parts.live import begin, follow, show_end, start_or_stop
 from bench.ui.parts.notices import about_devices
+from bench.ui.parts.plain import plain
 from bench.ui.parts.preset_buttons import ask, asked
 from bench.ui.parts.presets import OPERATIONS_PAGE
 from bench.ui.parts.session import load_torch, runner
@@ -78,16 +80,16 @@ def _button(plan: SweepPlan | None, snapshot: Snapshot) -> None:
         snapshot, label, job, KIND, plan.cases, "" if left else translate("Nothing of this fits into memory.")
     )
     if not snapshot.active:
-        st.caption(
-            translate("Needs about {memory} of memory.", memory=size(forecast.memory_bytes)) + f" {describe(forecast)}"
-        )
+        needs = translate("Needs about {memory} of memory.", memory=size(forecast.memory_bytes))
+        st.caption(" ".join([needs, *(plain(tell(reason)) for reason in omissions(forecast))]))
 
 
 def _band(run: Run) -> float:
     """The noise found last, if it was of the same operation; 1 is none."""
     last = runner().last(NOISE)
-    same = last and last.run and last.run.settings["operation"] == run.settings["operation"]
-    return sweep_verdict.noise_band(last.run) if same else 1.0
+    if last and last.run and last.run.settings["operation"] == run.settings["operation"]:
+        return sweep_verdict.noise_band(last.run)
+    return 1.0
 
 
 def _draw(snapshot: Snapshot) -> None:

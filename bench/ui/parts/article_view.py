@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from bench.analysis.article_clocks import readings, of_replay
+from bench.analysis.article_clocks import of_replay, readings
 from bench.measure.job import Snapshot
 from bench.records.run import Run
 from bench.text.language import translatable, translate

@@ -9,8 +9,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bench.records.run import Run
-from bench.storage.writing import to_csv, to_json
+from bench.storage.writing import to_json
 from bench.text.language import language, speaking, translatable, translate
+from bench.text.table import to_csv
 from bench.ui.charts.base import provenance
 from bench.ui.parts.report import report
 

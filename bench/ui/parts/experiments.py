@@ -8,18 +8,20 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from bench.analysis import spread, sweep_verdict
+from bench.analysis import sweep_verdict
+from bench.analysis.spread import Spread, summary
 from bench.measure import processes
-from bench.measure.job import Snapshot
+from bench.measure.job import Job, Snapshot
 from bench.measure.plans import SweepPlan
 from bench.measure.sweep import measure
 from bench.records.budget import sustained
 from bench.records.case import Case, again
 from bench.text.language import translate
-from bench.text.names import sized_name
+from bench.text.names import on, sized_name
 from bench.text.tell import tell
 from bench.text.units import count, si, significant
 from bench.ui.parts.live import begin, show_end
+from bench.ui.parts.plain import plain
 from bench.ui.parts.session import runner
 
 NOISE, SWEEP, FRESH = "aa", "sweep", "fresh"
@@ -99,35 +101,41 @@ def _in_new_processes(plan: SweepPlan) -> None:
         (),
     )
     last = runner().last(FRESH)
-    if last and not last.active:
-        show_end(last)
-    if last and last.told and not last.active:
-        labels = {device.name: device.label for device in last.devices}
-
-        def name(case: Case) -> str:
-            variant = " · ".join([labels.get(case.device, case.device.upper()), *case.variant.settings])
-            return translate("{what} on {variant}", what=sized_name(case), variant=variant)
-
-        st.markdown(f"**{spread.sentence(last.told, name)}**")
-        frame = pd.DataFrame(
-            [
-                {
-                    "case": name(spread.case),
-                    "fastest process": si(min(spread.medians_s), "s"),
-                    "slowest": si(max(spread.medians_s), "s"),
-                    "between processes": f"{significant(spread.between)} ×",
-                    "within one": f"{significant(spread.within)} ×",
-                }
-                for spread in last.told
-            ]
-        )
-        st.dataframe(
-            frame.rename(columns=translate),
-            hide_index=True,
-            key="spreads",
-            alt=translate("Every case over the processes."),
-        )
+    if last is None or last.active:
+        return
+    show_end(last)
+    if last.findings:
+        _spreads([one for one in last.findings if isinstance(one, Spread)], last)
 
 
-def _start(label: str, key: str, job, kind: str, planned) -> None:
+def _spreads(found: list[Spread], last: Snapshot) -> None:
+    """How far processes differ, in words and case by case."""
+    labels = {device.name: device.label for device in last.devices}
+
+    def named(case: Case) -> str:
+        variant = " · ".join([labels.get(case.device, case.device.upper()), *case.variant.settings])
+        return on(sized_name(case), variant)
+
+    st.markdown(f"**{plain(' '.join(map(tell, summary(found, named))))}**")
+    frame = pd.DataFrame(
+        [
+            {
+                "case": named(one.case),
+                "fastest process": si(min(one.medians_s), "s"),
+                "slowest": si(max(one.medians_s), "s"),
+                "between processes": f"{significant(one.between)} ×",
+                "within one": f"{significant(one.within)} ×",
+            }
+            for one in found
+        ]
+    )
+    st.dataframe(
+        frame.rename(columns=translate),
+        hide_index=True,
+        key="spreads",
+        alt=translate("Every case over the processes."),
+    )
+
+
+def _start(label: str, key: str, job: Job, kind: str, planned: tuple[Case, ...]) -> None:
     st.button(label, key=key, icon=":material/play_arrow:", on_click=begin, args=(job, kind, planned))

@@ -102,7 +102,7 @@ def _progress(snapshot: Snapshot) -> None:
 
 def _silence(snapshot: Snapshot) -> None:
     """A device may hang in the middle of a step, where nothing can reach it."""
-    silent = clock.now() - snapshot.told_at
+    silent = clock.now() - snapshot.heard_at
     if silent < SILENT_S:
         return
     what = _named(snapshot.current, snapshot.run) if snapshot.current else translate("The job")

@@ -15,10 +15,10 @@ from bench.analysis.verdicts import verdicts
 from bench.machine import ceilings
 from bench.records.curve import curves_of
 from bench.records.run import REFERENCE, Run
-from bench.storage.writing import to_rows
 from bench.text.language import language, translatable, translate
 from bench.text.names import variant_name, workload_name
-from bench.text.tell import tell
+from bench.text.table import to_rows
+from bench.text.tell import note, tell
 from bench.text.units import si, significant
 from bench.ui.charts import article, roofline_chart, sample_charts, sweep_charts, training_charts
 from bench.workloads.operations import OPERATIONS
@@ -125,7 +125,7 @@ def _table(run: Run) -> str:
         for column, (head, unit) in COLUMNS.items():
             value = row[column]
             told[translate(head)] = "" if value is None else (si(value, unit) if unit else significant(value))
-        rows.append(told | {translate("status"): translate(row["status"]), translate("note"): row["reason"] or ""})
+        rows.append(told | {translate("status"): translate(row["status"]), translate("note"): note(outcome)})
     frame = pd.DataFrame(rows)
     return frame.loc[:, (frame != "").any()].to_html(index=False, escape=True, border=0)
 

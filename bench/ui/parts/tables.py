@@ -18,7 +18,7 @@ from bench.records.reason import Reason
 from bench.records.run import Run
 from bench.text.language import translate
 from bench.text.names import case_name, short_name, variant_name
-from bench.text.tell import tell
+from bench.text.tell import note, tell
 from bench.text.units import listed, si, significant, size
 from bench.ui.parts.plain import plain
 from bench.workloads.article import published
@@ -141,7 +141,7 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
         "status": translate(outcome.status),
     }
     if isinstance(outcome, Failure):
-        return row | {"note": tell(outcome.error)}
+        return row | {"note": note(outcome)}
     mid, speedup = outcome.median_s, run.speedup(outcome)
     return row | {
         "median": mid.value,
@@ -157,7 +157,7 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
         "first call": outcome.first_call_s,
         **_memory(outcome),
         "samples": len(outcome.samples_s),
-        "note": " ".join(map(tell, (outcome.reason, *outcome.flags))).strip(),
+        "note": note(outcome),
     }
 
 

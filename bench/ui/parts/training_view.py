@@ -71,8 +71,8 @@ def show_training(run: Run, curves: Sequence[Curve] = ()) -> None:
             tables.published_table()
         st.caption(translate(HEADLINE))
         st.caption(f"Images: {plain(run.settings['data'])}.")
-        if note := training_verdict.about_energy(run):
-            st.caption(plain(note))
+        if energy := training_verdict.about_energy(run):
+            st.caption(plain(" ".join(map(tell, energy))))
     _curves(run, curves)
     if not run.measurements:
         return
