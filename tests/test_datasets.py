@@ -25,6 +25,7 @@ from told import raises
 from torchvision.datasets import FashionMNIST
 
 from bench.records.reason import Refused
+from bench.text import language
 from bench.text.tell import tell
 from bench.workloads import datasets, mirrors
 from bench.workloads.datasets import FILES, Cancelled, DataError, available, download_fashion_mnist, load
@@ -500,6 +501,19 @@ def test_no_network(tmp_path, server, monkeypatch):
 
     monkeypatch.setattr(mirrors.request, "urlopen", no_name)
     refused(tmp_path, "the connection to 127.0.0.1 failed .*name resolution.*check the network")
+
+
+def test_what_each_mirror_said_is_told_in_the_readers_language(tmp_path, server):
+    server.plan[f"{IMAGES}.gz"] = 404
+    with Server(dict(PACKED)).running() as changed:
+        changed.plan = dict.fromkeys(PACKED, "changed")
+        with pytest.raises(DataError) as error:
+            download_fashion_mnist(tmp_path, mirrors=[server.url, changed.url])
+    english = f"127.0.0.1 refused the file (HTTP 404); {IMAGES}.gz has a wrong checksum at 127.0.0.1; try again"
+    assert english in one_sentence(error.value)
+    with language.speaking("id"):
+        text = one_sentence(error.value)
+    assert "127.0.0.1 menolak memberikan berkas (HTTP 404); " in text and "wrong checksum" not in text
 
 
 def test_certificates_are_verified_and_failures_told(tmp_path, server, monkeypatch):

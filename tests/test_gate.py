@@ -1,11 +1,15 @@
 """Drawing and timing never overlap."""
 
+import itertools
 import threading
 
+import psutil
 import pytest
 
+from bench.machine import load
 from bench.measure import clock
-from bench.measure.gate import LEAD_S, Gate
+from bench.measure import gate as gate_module
+from bench.measure.gate import CALM_LONGEST_S, LEAD_S, Gate, wait_for_calm
 
 
 @pytest.fixture
@@ -138,3 +142,31 @@ def test_calming_down_again_and_again_ends(monkeypatch):
     began = clock.now()
     with gate.timed():
         assert len(calmed) > 3 and clock.now() - began < 5
+
+
+@pytest.fixture
+def busy(monkeypatch):
+    """``busy(seconds)``: CPU seconds that other programs use between two looks; the clock runs as fast as one looks."""
+    looks, used = itertools.count(), itertools.count()
+
+    def others_use(seconds):
+        monkeypatch.setattr(load, "others_s", lambda me: next(used) * seconds)
+
+    monkeypatch.setattr(gate_module, "CALM_WINDOW_S", 1e-3)
+    monkeypatch.setattr(clock, "now", lambda: next(looks) * 0.01)
+    return lambda seconds: (others_use(seconds), wait_for_calm(), next(used))[-1]
+
+
+def test_calm_is_waited_for_until_other_programs_leave_the_cores_alone(busy):
+    assert busy(0.0) == 2, "two looks, and nothing between them"
+
+
+def test_calm_is_not_waited_for_without_end(busy):
+    assert 10 < busy(1.0) <= CALM_LONGEST_S / 0.01 + 1
+
+
+def test_the_load_of_the_machine_only_grows():
+    me = psutil.Process()
+    before, switches = load.others_s(me), load.preempted()
+    assert load.others_s(me) >= before - 0.05 and load.preempted() >= switches >= 0, "times have a resolution of 10 ms"
+    assert load.COUNTED_THREADS >= 1
