@@ -35,7 +35,7 @@ def test_the_spread_between_processes_is_that_of_their_medians():
     assert first.between == pytest.approx(2.5, rel=1e-3) and second.between == pytest.approx(1)
     assert 1 < first.within < 1.02
     text = sentence([first, second])
-    assert "at most 2.5 times, at matvec · 64 · cpu" in text and "One process is one sample" in text
+    assert "at most 2.50 times, at matvec · 64 · cpu" in text and "One process is one sample" in text
     assert "One process" not in sentence([second])
 
 

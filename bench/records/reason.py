@@ -50,7 +50,7 @@ class Reason:
 
     @classmethod
     def from_plain(cls, value: object, depth: int = 0) -> Reason | None:
-        """What ``plain`` made. Text stands for itself, nothing (or no text) is no reason. ValueError if it is neither."""
+        """What ``plain`` made; text stands for itself, nothing (or no text) is no reason. Else ValueError."""
         if value is None or value == "":
             return None
         if isinstance(value, Reason):

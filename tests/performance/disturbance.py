@@ -44,7 +44,7 @@ LONGEST_S = 3600.0
 UNGATED = """
 import sys
 from contextlib import nullcontext
-from bench import gate, runner
+from bench.measure import gate, runner
 from streamlit.web.cli import main
 
 class Never(gate.Gate):

@@ -15,13 +15,18 @@ PLANS = {
     "images": "Images",
     "batch_twice": "Choose each batch size once, and at least one.",
     "batch_size": "The batch size",
-    "too_few_images": "A batch of {batch} needs at least as many images, and there are {images}: use more images or a smaller batch.",
+    "too_few_images": (
+        "A batch of {batch} needs at least as many images, and there are {images}: use more images or a smaller batch."
+    ),
     "article_is_plain": "The article used float32, one batch size and no single images: choose the same.",
     "no_device": "Choose at least one device.",
     "device_twice": "Name each device once.",
     "fewer_or_more_images": "use {fewer} or {more} images",
     "batches_of_two": "use batches of at least 2",
-    "last_batch_too_small": "{images} images in batches of {batch} leave a last batch of {last}, on which {title} cannot train because batch normalisation needs at least {smallest}: {better}.",
+    "last_batch_too_small": (
+        "{images} images in batches of {batch} leave a last batch of {last}, on which {title} cannot train because "
+        "batch normalisation needs at least {smallest}: {better}."
+    ),
     "number_of_sizes": "The number of sizes",
     "sizes_rule": 'Sizes are whole numbers such as 128,256,512, or the word "article"',
     "batches_rule": "Batch sizes are whole numbers such as 1, 32, 128",
