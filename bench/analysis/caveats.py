@@ -64,7 +64,11 @@ def _scattered(run: Run) -> list[Reason]:
 
 def _flagged(run: Run) -> list[Reason]:
     return [
-        because("flagged", names=listed([_name(run, m) for m in run.measurements if flag in m.flags], MOST_FLAGGED), flag=flag)
+        because(
+            "flagged",
+            names=listed([_name(run, m) for m in run.measurements if flag in m.flags], MOST_FLAGGED),
+            flag=flag,
+        )
         for flag in dict.fromkeys(flag for m in run.measurements for flag in m.flags)
     ]
 

@@ -8,8 +8,22 @@ from bench.records.environment import UNKNOWN, Environment
 from bench.records.reason import Figure, because
 
 FIELDS = (  # that may explain a difference
-    "chip", "model", "machine", "translated", "cores", "performance_cores", "efficiency_cores", "gpu_cores",
-    "platform", "python", "torch", "blas", "threads", "float32_matmul", "power", "low_power",
+    "chip",
+    "model",
+    "machine",
+    "translated",
+    "cores",
+    "performance_cores",
+    "efficiency_cores",
+    "gpu_cores",
+    "platform",
+    "python",
+    "torch",
+    "blas",
+    "threads",
+    "float32_matmul",
+    "power",
+    "low_power",
 )
 GIB = 2**30
 

@@ -42,7 +42,8 @@ def of_sweep(run: Run, fits: Mapping[Variant, SweepFit] | None = None) -> list[R
         if variant != run.reference_variant and points:
             crossings = fits[variant].crossings if variant in fits else ()
             names: dict[str, Figure] = {
-                "label": run.variant_figure(variant), "other": run.the_variant_figure(run.reference_variant),
+                "label": run.variant_figure(variant),
+                "other": run.the_variant_figure(run.reference_variant),
                 "axis": axis,
             }
             found.append(_of_variant(names, points, crossings))

@@ -100,9 +100,7 @@ def about_energy(run: Run) -> list[Reason]:
         if absent:
             found.append(because("energy_absent", device=run.label(device), absent=absent))
         elif any(m.learning and m.learning.energy_j for m in run.measurements if m.case.device == device):
-            found.append(
-                because("energy_estimate", device=run.label(device), covers=covers or because("nothing"))
-            )
+            found.append(because("energy_estimate", device=run.label(device), covers=covers or because("nothing")))
         elif covers:
             found.append(because("energy_epoch_too_short", device=run.label(device)))
     return found

@@ -16,9 +16,6 @@ from bench.analysis.comparison import compare, slower_than
 from bench.analysis.spread import spreads
 from bench.cli.options import choose, run_named, sweep_plan, training_plan
 from bench.cli.terminal import (
-    FAILED,
-    OK,
-    USAGE,
     carry_out,
     check_all,
     check_out,
@@ -26,6 +23,7 @@ from bench.cli.terminal import (
     recording_runner,
     spread_text,
 )
+from bench.cli.usage import FAILED, OK, USAGE, UsageError
 from bench.measure.plans import ReplayPlan, SweepPlan
 from bench.measure.processes import FreshError, run_fresh
 from bench.measure.replay import replay
@@ -35,6 +33,7 @@ from bench.records.budget import EFFORTS, sustained
 from bench.records.case import again
 from bench.records.formats import CONTIGUOUS, FLOAT32, LAYOUTS, WIDTHS
 from bench.records.refusal import PlanError, check_between
+from bench.text.tell import tell
 from bench.workloads.article import ARTICLE_SIZES
 from bench.workloads.datasets import FASHION, SOURCES
 from bench.workloads.networks import NETWORKS
@@ -43,15 +42,18 @@ from bench.workloads.operations import OPERATIONS
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise PlanError(f"{message[:1].upper()}{message[1:]}. See: {self.prog} --help")
+        raise UsageError(f"{message[:1].upper()}{message[1:]}. See: {self.prog} --help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
         return options.run(options)
-    except PlanError as error:
+    except UsageError as error:
         print(error, file=sys.stderr)
+        return USAGE
+    except PlanError as error:
+        print(tell(error.reason), file=sys.stderr)
         return USAGE
 
 
@@ -159,11 +161,12 @@ def _replay(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     from bench.measure.discovery import find_devices
-    from bench.measure.doctor import examine, report
+    from bench.measure.doctor import examine
+    from bench.text.evidence import report
 
     check_out(options.out)
     if options.out and not options.check:
-        raise PlanError("--out goes with --check: only its findings are worth a file.")
+        raise UsageError("--out goes with --check: only its findings are worth a file.")
     devices = find_devices()
     findings = examine(devices)
     print(report(findings))
@@ -173,7 +176,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     if options.fail_slower is not None and not options.fail_slower >= 1:
-        raise PlanError(f"--fail-slower must be at least 1, and {options.fail_slower} is not.")
+        raise UsageError(f"--fail-slower must be at least 1, and {options.fail_slower} is not.")
     names = options.first, options.second
     comparison = compare(*map(run_named, names))
     print(comparison_text(comparison, *names))
@@ -209,7 +212,7 @@ def _fresh(options: argparse.Namespace) -> int:
     try:
         found = spreads(run_fresh(arguments, options.times, tell))
     except FreshError as error:
-        print(error, file=sys.stderr)
+        print(tell(error.reason), file=sys.stderr)
         return FAILED
     print(spread_text(found))
     return OK if found else FAILED
@@ -231,7 +234,7 @@ def _download() -> int:
         try:
             download_fashion_mnist(progress=progress)
         except DataError as error:
-            print(error, file=sys.stderr)
+            print(tell(error.reason), file=sys.stderr)
             return FAILED
     return OK
 

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.analysis import spread as spreads
 from bench.analysis.caveats import caveats
-from bench.analysis.comparison import COLUMNS, Comparison, rows, sentence
+from bench.analysis.comparison import Comparison, summary
 from bench.analysis.spread import Spread
 from bench.analysis.verdicts import verdicts
-from bench.measure.device_checks import check_every, to_send
+from bench.cli.usage import FAILED, OK, UsageError
+from bench.measure.device_checks import check_every
 from bench.measure.job import Job, Snapshot, State
 from bench.measure.runner import Runner
 from bench.records.case import Case
 from bench.records.measurement import Failure, Measurement
-from bench.records.refusal import PlanError
 from bench.records.run import Run
 from bench.storage.recorder import Recorder
 from bench.storage.store import StoreError, open_store
-from bench.storage.writing import to_csv, to_json
+from bench.storage.writing import to_json
+from bench.text.comparison import COLUMNS, differences, rows
+from bench.text.evidence import to_send
+from bench.text.table import to_csv
+from bench.text.tell import tell
 from bench.text.units import duration, si, significant
 
 if TYPE_CHECKING:
     from bench.records.device import DeviceInfo
-
-OK, FAILED, USAGE = 0, 1, 2  # exit codes
 
 
 def check_out(out: Path | None) -> None:
@@ -35,14 +37,14 @@ def check_out(out: Path | None) -> None:
     if out is None:
         return
     if out.suffix not in (".json", ".csv"):
-        raise PlanError(f"--out must end in .json or .csv, and {out.name} does not.")
+        raise UsageError(f"--out must end in .json or .csv, and {out.name} does not.")
     if out.is_dir() or not out.absolute().parent.is_dir():
-        raise PlanError(f"--out: there is no folder {out.absolute().parent} to write {out.name} into.")
+        raise UsageError(f"--out: there is no folder {out.absolute().parent} to write {out.name} into.")
     try:
         with out.open("a"):
             pass
     except OSError as error:
-        raise PlanError(f"--out: {out} cannot be written ({error.strerror}).") from error
+        raise UsageError(f"--out: {out} cannot be written ({error.strerror}).") from error
     if out.stat().st_size == 0:
         out.unlink()  # only tried
 
@@ -57,7 +59,7 @@ def carry_out(runner: Runner, job: Job, kind: str, planned: tuple[Case, ...], ou
         snapshot = runner.join(4.0)
     run = snapshot.run
     for text in filter(None, (snapshot.notice, snapshot.error)):
-        print(text, file=sys.stderr)
+        print(tell(text), file=sys.stderr)
     if run is None:
         return FAILED
     print(_table(run))
@@ -74,13 +76,13 @@ def recording_runner() -> Runner:
     try:
         store = open_store()
         for notice in store.notices:
-            print(notice, file=sys.stderr)
+            print(tell(notice), file=sys.stderr)
         for head in store.recover_all():
             at = f" while {head.case} was measured" if head.case else ""
             print(f"An earlier run ended abruptly{at}; {head.outcomes} of its cases are kept.", file=sys.stderr)
         return Runner(recorder=Recorder(store))
     except StoreError as error:
-        print(f"{error} This run is not kept on disk.", file=sys.stderr)
+        print(f"{tell(error.reason)} This run is not kept on disk.", file=sys.stderr)
         return Runner()
 
 
@@ -92,7 +94,7 @@ def _wait(runner: Runner) -> Snapshot:
     with tqdm(total=1.0, bar_format=form, disable=not sys.stderr.isatty(), leave=False) as bar:
         while (snapshot := runner.join(0.5)).active:
             bar.n = snapshot.done
-            bar.set_description_str(f"{snapshot.current or ''} · {snapshot.stage}"[:60])
+            bar.set_description_str(f"{snapshot.current or ''} · {tell(snapshot.stage)}"[:60])
             bar.set_postfix_str(f"about {duration(snapshot.left_s)} left" if snapshot.left_s else "")
     return snapshot
 
@@ -109,12 +111,13 @@ def _table(run: Run) -> str:
 
 def _sentences(run: Run) -> list[str]:
     """What the table amounts to."""
-    return [*verdicts(run), *(caveats(run) if run.kind in ("sweep", "training") else ())]
+    careful = caveats(run) if run.kind in ("sweep", "training") else []
+    return [tell(reason) for reason in (*verdicts(run), *careful)]
 
 
 def _line(run: Run, outcome: Measurement | Failure) -> tuple[str, ...]:
     if isinstance(outcome, Failure):
-        return str(outcome.case), "–", "–", "–", "–", f"failed: {outcome.error}"
+        return str(outcome.case), "–", "–", "–", "–", f"failed: {tell(outcome.error)}"
     mid, speedup = outcome.median_s, run.speedup(outcome)
     return (
         str(outcome.case),
@@ -122,20 +125,20 @@ def _line(run: Run, outcome: Measurement | Failure) -> tuple[str, ...]:
         f"{si(mid.low, 's')} to {si(mid.high, 's')}",
         si(outcome.article_s, "s") if outcome.article_s else "–",
         f"{significant(speedup.value)} ×" if speedup else "–",
-        f"{outcome.status}: {outcome.reason}" if outcome.reason else outcome.status,
+        f"{outcome.status}: {tell(outcome.reason)}" if outcome.reason else outcome.status,
     )
 
 
 def comparison_text(comparison: Comparison, first: str, second: str) -> str:
     """What differs between the machines, every common case, and the sentence."""
-    lines = [f"{what}: {a} | {b}" for what, a, b in comparison.differences]
+    lines = [f"{what}: {a} | {b}" for what, a, b in differences(comparison)]
     if lines:
         lines = ["The two runs differ in:", *(f"  {line}" for line in lines), ""]
     lines += _columns([("case", first, second, *COLUMNS), *rows(comparison)])
     for cases, name in ((comparison.only_first, first), (comparison.only_second, second)):
         if cases:
             lines.append(f"{len(cases)} cases only in {name}: {', '.join(map(str, cases[:4]))}")
-    return "\n".join([*lines, sentence(comparison, first, second)])
+    return "\n".join([*lines, tell(summary(comparison, first, second))])
 
 
 def spread_text(found: Sequence[Spread]) -> str:
@@ -145,16 +148,16 @@ def spread_text(found: Sequence[Spread]) -> str:
         low, high = min(spread.medians_s), max(spread.medians_s)
         factors = (f"{significant(spread.between)} ×", f"{significant(spread.within)} ×")
         rows.append((str(spread.case), si(low, "s"), si(high, "s"), *factors))
-    return "\n".join([*_columns(rows), spread.sentence(found)])
+    return "\n".join([*_columns(rows), *map(tell, spreads.summary(found, str))])
 
 
 def check_all(devices: Sequence[DeviceInfo], out: Path | None) -> bool:
     """The checks of every usable accelerator; whether none was bad."""
     usable = [info for info in devices if info.usable]
-    checkup = check_every(usable, partial(print, "…", file=sys.stderr))
+    checkup = check_every(usable, lambda name: print("…", tell(name), file=sys.stderr))
     marks = {True: "ok     ", False: "BAD    ", None: "no word"}
     for info in usable:
-        rows = [(marks[v.good], v.name, v.text) for v in checkup.checks if v.device == info.name]
+        rows = [(marks[v.good], tell(v.name), tell(v.text)) for v in checkup.checks if v.device == info.name]
         if rows:
             print("\n".join([f"\n{info.label}: {info.hardware}", *_columns(rows)]))
     if not checkup.checks:

@@ -113,9 +113,7 @@ class Database:
         if owner != APPLICATION_ID and (tables or version):
             raise _Damaged("it is another program's database")
         if version > len(steps):
-            raise StoreError(
-                "newer_store", path=str(self.path), format=version, known=len(steps), variable=VARIABLE
-            )
+            raise StoreError("newer_store", path=str(self.path), format=version, known=len(steps), variable=VARIABLE)
         if tables and self._suspicious() and (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise _Damaged(found)
         self._suspicion.unlink(missing_ok=True)
@@ -144,9 +142,7 @@ class Database:
                 if part.exists():
                     part.rename(aside.with_name(aside.name + suffix))
         except OSError as error:
-            raise StoreError(
-                "not_set_aside", path=str(self.path), error=error.strerror or str(error)
-            ) from error
+            raise StoreError("not_set_aside", path=str(self.path), error=error.strerror or str(error)) from error
         self.notices.append(because("store_was_damaged", why=why, aside=aside.name, folder=str(aside.parent)))
 
 

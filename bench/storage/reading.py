@@ -123,7 +123,11 @@ def _check_measurement(m: Measurement, where: str) -> None:
 
     need(m.status in STATUSES, "status", because("must_be_one_of", all=(*STATUSES, FAILED)))
     need(m.samples_s and _all_seconds(m.samples_s), "samples_s", because("must_hold_times_above_0"))
-    need(min(m.rounds, default=0) >= 0 and sum(m.rounds) == len(m.samples_s), "rounds", because("must_add_up_to_the_samples"))
+    need(
+        min(m.rounds, default=0) >= 0 and sum(m.rounds) == len(m.samples_s),
+        "rounds",
+        because("must_add_up_to_the_samples"),
+    )
     need(_all_seconds(m.dispatch_s, 0.0), "dispatch_s", because("must_hold_times"))
     need(_all_seconds(m.events_s), "events_s", because("must_hold_times_above_0"))
     need(0 <= m.first_call_s <= LONGEST_S, "first_call_s", because("must_be_a_time"))
@@ -132,14 +136,22 @@ def _check_measurement(m: Measurement, where: str) -> None:
     need(0 <= m.cost.flops <= LARGEST, "cost.flops", because("must_not_be_negative"))
     need(1 <= m.cost.bytes_moved <= LARGEST and 1 <= m.cost.items <= LARGEST, "cost", because("must_be_at_least_1"))
     need(m.check is None or m.check.verdict in VERDICTS, "check.verdict", because("must_be_one_of", all=VERDICTS))
-    need((m.learning is not None) == ("/" in m.case.workload), "learning", because("belongs_to_networks_and_to_them_alone"))
+    need(
+        (m.learning is not None) == ("/" in m.case.workload),
+        "learning",
+        because("belongs_to_networks_and_to_them_alone"),
+    )
     if m.memory is not None:
         held = m.memory.used_bytes, m.memory.pool_bytes
         need(0 <= min(held) <= max(held) <= LARGEST, "memory", because("must_be_counts_of_bytes"))
     if m.learning is not None:
         need(_all_seconds(m.learning.energy_j, 0.0), "learning.energy_j", because("must_hold_joules"))
         need(1 <= m.learning.images <= LARGEST, "learning.images", because("must_be_at_least_1"))
-        need(m.learning.epochs_s and _all_seconds(m.learning.epochs_s), "learning.epochs_s", because("must_hold_times_above_0"))
+        need(
+            m.learning.epochs_s and _all_seconds(m.learning.epochs_s),
+            "learning.epochs_s",
+            because("must_hold_times_above_0"),
+        )
         phases = m.learning.phases_s.values()
         need(all(p and _all_seconds(p, 0.0) for p in phases), "learning.phases_s", because("must_hold_times"))
 
@@ -149,9 +161,13 @@ def check_run(run: Run) -> None:
     settings, environment = run.settings, run.environment
     _need(run.kind in KINDS, "kind", because("must_be_one_of", all=KINDS))
     _need(WHEN.fullmatch(environment.captured_at), "environment.captured_at", because("must_be_a_date_and_time"))
-    _need(all(map(DEVICE.fullmatch, environment.devices)), "environment.devices", because("must_be_named_as_pytorch_does"))
+    _need(
+        all(map(DEVICE.fullmatch, environment.devices)), "environment.devices", because("must_be_named_as_pytorch_does")
+    )
     if run.kind in ("sweep", "aa"):
-        _need(settings.get("operation") in OPERATIONS, "settings.operation", because("is_not_one_that_this_version_knows"))
+        _need(
+            settings.get("operation") in OPERATIONS, "settings.operation", because("is_not_one_that_this_version_knows")
+        )
         _need(_sizes(settings.get("sizes")), "settings.sizes", because("must_be_a_list_of_whole_numbers_from_1_on"))
     if run.kind == "training":
         _need(isinstance(settings.get("data"), str), "settings.data", because("must_say_which_images"))
@@ -159,9 +175,15 @@ def check_run(run: Run) -> None:
     cases = [outcome.case for outcome in run.outcomes]
     _need(len(set(cases)) == len(cases), "results", because("holds_a_case_twice"))
     for i, case in enumerate(cases):
-        _need(case.device in environment.devices, f"results[{i}].case.device", because("is_not_among_environment_devices"))
+        _need(
+            case.device in environment.devices, f"results[{i}].case.device", because("is_not_among_environment_devices")
+        )
         network = "/" in case.workload
-        _need(run.kind == "replay" or network == (run.kind == "training"), f"results[{i}]", because("is_not_of", run=run.kind))
+        _need(
+            run.kind == "replay" or network == (run.kind == "training"),
+            f"results[{i}]",
+            because("is_not_of", run=run.kind),
+        )
     samples = sum(len(m.samples_s) for m in run.measurements)
     _need(samples <= MOST_SAMPLES, "results", because("too_many_samples", samples=samples, most=MOST_SAMPLES))
 

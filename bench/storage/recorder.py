@@ -19,6 +19,7 @@ from bench.storage.store import StoreError
 if TYPE_CHECKING:
     from bench.storage.store import Store
 
+
 class Recorder:
     """One per process; ``job`` brackets what is kept as one run."""
 

@@ -127,7 +127,9 @@ class Store(Database):
     def about_to(self, run_id: str, case: Case, stage: Reason | None = None, durable: bool = True) -> None:
         """What is measured from now on. Not ``durable``: outlives the program, but not a power cut."""
         with self.transaction(durable) as db:
-            db.execute("UPDATE runs SET current = ?, stage = ? WHERE id = ?", [_json(asdict(case)), _kept(stage), run_id])
+            db.execute(
+                "UPDATE runs SET current = ?, stage = ? WHERE id = ?", [_json(asdict(case)), _kept(stage), run_id]
+            )
 
     def add(self, run_id: str, *outcomes: Outcome) -> None:
         """Keep outcomes; those that were there stay."""

@@ -43,8 +43,6 @@ def to_entry(outcome: Outcome) -> dict[str, object]:
     } | entry
 
 
-
-
 def _plain(value: object) -> Any:
     """Dataclasses as dictionaries, reasons as files keep them, and no number that strict JSON lacks."""
     if isinstance(value, Reason):

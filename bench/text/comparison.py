@@ -17,10 +17,19 @@ COLUMNS = (  # of ``rows``, behind case, first and second run
     translatable("verdict"),
 )
 FACTS = {  # fields of an environment, in words
-    "machine": "architecture", "translated": "run by Rosetta", "cores": "CPU cores",
-    "performance_cores": "performance cores", "efficiency_cores": "efficiency cores", "gpu_cores": "GPU cores",
-    "platform": "operating system", "python": "Python", "torch": "PyTorch", "blas": "BLAS", "threads": "CPU threads",
-    "float32_matmul": "float32 precision", "low_power": "low-power mode",
+    "machine": "architecture",
+    "translated": "run by Rosetta",
+    "cores": "CPU cores",
+    "performance_cores": "performance cores",
+    "efficiency_cores": "efficiency cores",
+    "gpu_cores": "GPU cores",
+    "platform": "operating system",
+    "python": "Python",
+    "torch": "PyTorch",
+    "blas": "BLAS",
+    "threads": "CPU threads",
+    "float32_matmul": "float32 precision",
+    "low_power": "low-power mode",
 }
 
 
