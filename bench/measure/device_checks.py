@@ -181,8 +181,8 @@ def _idle(device: Device) -> tuple[bool, Reason]:
     busy = min(time_block(step, sync, CALLS).per_step for _ in range(5))
     threading.Event().wait(IDLE_S)
     rested = time_block(step, sync, 1).per_step
-    factor = significant(rested / busy, 2)
-    return True, because("check_idle", rest=Quantity(IDLE_S, ""), factor=factor)
+    factor = Quantity(rested / busy, "")
+    return True, because("check_idle", rest=f"{IDLE_S:g}", factor=factor)
 
 
 def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, Reason]:

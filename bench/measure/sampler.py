@@ -25,6 +25,7 @@ from bench.records.measurement import (
     WRONG,
     Check,
     Measurement,
+    Status,
     Memory,
 )
 from bench.records.reason import Quantity, Reason, because
