@@ -177,7 +177,9 @@ def test_an_emulated_result_is_never_shown_without_its_label(app):
 
 def test_a_broken_run_says_so_and_shows_what_was_finished(app):
     finished("sweep", sweep({100: {"cpu": 1e-5}}))
-    session.runner()._snapshot = replace(session.runner().snapshot, state=State.BROKEN, error=quoted("It broke."), details="…")
+    session.runner()._snapshot = replace(
+        session.runner().snapshot, state=State.BROKEN, error=quoted("It broke."), details="…"
+    )
     clean(app.run())
     assert any("It broke." in e.value for e in app.error) and app.dataframe
 
@@ -302,7 +304,9 @@ def test_a_wrong_answer_is_struck_out_and_never_wins(app):
     right = sweep({100: {"cpu": 1e-3, "mps": 5e-4}, 200: {"cpu": 4e-3, "mps": 5e-4}})
     check = Check(WRONG, 0.03, 1e-6, "Its result differs from the reference by 3.0 %.")
     outcomes = [
-        replace(o, status=WRONG, reason=check.reason, check=check) if (o.case.size, o.case.device) == (200, "mps") else o
+        replace(o, status=WRONG, reason=check.reason, check=check)
+        if (o.case.size, o.case.device) == (200, "mps")
+        else o
         for o in right.outcomes
     ]
     run = replace(right, outcomes=tuple(outcomes))

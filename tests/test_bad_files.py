@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
+from told import raises
 
 from bench.analysis import article_clocks, fits, sweep_verdict, training_verdict
 from bench.analysis.caveats import caveats
@@ -15,7 +16,8 @@ from bench.records.case import again
 from bench.records.measurement import REDUCED, WRONG, Check, Learning
 from bench.records.run import Run
 from bench.storage.reading import MOST_BYTES, FileError, from_json, read_files
-from bench.storage.writing import to_csv, to_json, to_rows
+from bench.storage.writing import to_json
+from bench.text.table import to_csv, to_rows
 from bench.ui.charts import article, details, sweep_charts, training_charts
 
 MUTATIONS = int(os.environ.get("BENCH_MUTATIONS", "10000"))
@@ -188,7 +190,7 @@ def test_the_files_that_are_mutated_are_right_ones(run):
     ],
 )  # fmt: skip
 def test_files_that_are_none(content, says):
-    with pytest.raises(FileError, match=says):
+    with raises(FileError, match=says):
         from_json(content)
 
 
@@ -199,7 +201,7 @@ def test_a_byte_order_mark_is_no_fault():
 
 def test_an_operation_of_a_newer_version_is_refused_with_a_sentence():
     text = to_json(next(seeds())).replace('"matvec"', '"fft"')
-    with pytest.raises(FileError, match="is not one that this version knows"):
+    with raises(FileError, match="is not one that this version knows"):
         from_json(text)
 
 

@@ -9,13 +9,14 @@ import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 
 from bench import stats
-from bench.analysis.comparison import EQUAL, FASTER, SLOWER, UNDECIDED, compare, judge, sentence, slower_than
+from bench.analysis.comparison import EQUAL, FASTER, SLOWER, UNDECIDED, compare, judge, slower_than, summary
 from bench.analysis.differences import differences
 from bench.cli.main import main
 from bench.records.case import Case
 from bench.records.measurement import WRONG
 from bench.storage.store import open_store
 from bench.storage.writing import to_json
+from bench.text.tell import tell
 
 POINTS = {n: {"cpu": 1e-6 * n, "mps": 1e-4} for n in (64, 128, 256)}
 
@@ -29,7 +30,7 @@ def test_a_run_beside_itself_is_the_same():
     found = compare(run, run)
     assert len(found.pairs) == 6 and {pair.verdict for pair in found.pairs} == {EQUAL}
     assert found.overall.value == pytest.approx(1) and found.verdict == EQUAL
-    assert not found.differences and "equally fast overall" in sentence(found, "A", "B")
+    assert not found.differences and "equally fast overall" in tell(summary(found, "A", "B"))
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.5, FASTER), (1 / 1.5, SLOWER)])
@@ -51,7 +52,7 @@ def test_what_is_wrong_or_missing_is_never_compared():
     assert verdicts == {64: EQUAL, 512: UNDECIDED}
     assert len(found.only_first) == 4 and not found.only_second
     nothing = compare(sweep({64: {"cpu": 1}}), sweep({65: {"cpu": 1}}))
-    assert nothing.overall is None and "no case in common" in sentence(nothing, "A", "B")
+    assert nothing.overall is None and "no case in common" in tell(summary(nothing, "A", "B"))
 
 
 def test_the_interval_of_two_unpaired_series_holds_the_truth_in_95_of_100():

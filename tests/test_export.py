@@ -10,13 +10,15 @@ import pytest
 from fakes import ENVIRONMENT, measurement, sweep
 from hypothesis import given
 from hypothesis import strategies as st
+from told import raises
 
 from bench.records.case import Case
 from bench.records.cost import Cost
 from bench.records.measurement import Failure, Learning, Measurement
 from bench.records.run import Run
 from bench.storage.reading import SCHEMA_VERSION, FileError, from_json
-from bench.storage.writing import COLUMNS, to_csv, to_json
+from bench.storage.writing import to_json
+from bench.text.table import COLUMNS, to_csv
 
 
 @pytest.fixture
@@ -119,14 +121,14 @@ def test_no_cell_starts_a_formula(text):
 def test_what_is_wrong_with_a_file_is_said_and_where(run, change, says):
     data = json.loads(to_json(run))
     change(data)
-    with pytest.raises(FileError) as error:
+    with raises(FileError) as error:
         from_json(json.dumps(data))
     assert says in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", '{"schema_version": NaN}', b"\xff\xfe", "[" * 100_000])
 def test_what_is_no_run_is_refused(text):
-    with pytest.raises(FileError):
+    with raises(FileError):
         from_json(text)
 
 

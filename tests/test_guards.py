@@ -9,6 +9,7 @@ from fakes import ENVIRONMENT
 from bench.machine import ceilings
 from bench.measure import plausibility
 from bench.records.cost import Cost
+from bench.text.tell import tell
 
 M1_PRO = ceilings.ceiling(ENVIRONMENT, "mps")
 
@@ -16,7 +17,7 @@ M1_PRO = ceilings.ceiling(ENVIRONMENT, "mps")
 def test_the_ceiling_of_a_chip_comes_from_the_table_with_its_basis():
     assert M1_PRO.bytes_per_s == pytest.approx(200e9 * ceilings.MARGIN)
     assert M1_PRO.flops_per_s == pytest.approx(5.31e12 * ceilings.MARGIN)
-    assert "published for the M1 Pro" in M1_PRO.basis
+    assert "published for the M1 Pro" in tell(M1_PRO.basis)
 
 
 @pytest.mark.parametrize("chip", ["Apple M1", "Apple M2 Ultra", "Apple M4 Max", "Apple M5"])
@@ -29,23 +30,23 @@ def test_every_name_finds_its_own_row(chip):
 
 def test_seventeen_petaflops_on_a_laptop_are_impossible():
     cost = Cost(flops=2 * 4096**3, bytes_moved=12 * 4096**2)
-    assert "more than the device can do" in plausibility.impossible(cost, cost.flops / 17e15, M1_PRO)
-    assert plausibility.impossible(cost, cost.flops / 3.7e12, M1_PRO) == ""
+    assert "more than the device can do" in tell(plausibility.impossible(cost, cost.flops / 17e15, M1_PRO))
+    assert plausibility.impossible(cost, cost.flops / 3.7e12, M1_PRO) is None
 
 
 def test_traffic_beyond_the_memory_is_impossible_only_where_no_cache_can_hold_it():
     large, small = Cost(1, 1_000_000_000), Cost(1, 1_000_000)
-    assert "more than the device can move" in plausibility.impossible(large, 1e9 / 300e9, M1_PRO)
-    assert plausibility.impossible(large, 1e9 / 190e9, M1_PRO) == ""
-    assert plausibility.impossible(small, 1e6 / 300e9, M1_PRO) == "", "this lies in a cache"
+    assert "more than the device can move" in tell(plausibility.impossible(large, 1e9 / 300e9, M1_PRO))
+    assert plausibility.impossible(large, 1e9 / 190e9, M1_PRO) is None
+    assert plausibility.impossible(small, 1e6 / 300e9, M1_PRO) is None, "this lies in a cache"
 
 
 def test_a_chip_nobody_knows_is_held_to_the_copy_measured_on_it():
     unknown = replace(ENVIRONMENT, chip="Some CPU")
     top = ceilings.ceiling(unknown, "cpu", copy_bytes_per_s=10e9)
-    assert "copy measured here" in top.basis
+    assert "copy measured here" in tell(top.basis)
     assert plausibility.impossible(Cost(1, 1_000_000_000), 1 / 50, top)
-    assert plausibility.impossible(Cost(1, 1_000_000_000), 1 / 50, ceilings.ceiling(unknown, "cpu")) == ""
+    assert plausibility.impossible(Cost(1, 1_000_000_000), 1 / 50, ceilings.ceiling(unknown, "cpu")) is None
 
 
 def rounds(*medians, scatter=0.0, seed=0):
@@ -55,12 +56,12 @@ def rounds(*medians, scatter=0.0, seed=0):
 
 def test_throttling_is_named_with_its_size_wherever_it_begins():
     for begin in (3, 4, 5):
-        said = plausibility.drift(rounds(*[1.0] * begin, *[1.5] * (8 - begin), scatter=0.01))
+        said = tell(plausibility.drift(rounds(*[1.0] * begin, *[1.5] * (8 - begin), scatter=0.01)))
         assert "slower" in said and float(said.split()[2]) == pytest.approx(1.5, rel=0.03), said
 
 
 def test_warming_up_is_named_too():
-    assert "faster" in plausibility.drift(rounds(2, 2, 2, 1, 1, 1, 1, 1))
+    assert "faster" in tell(plausibility.drift(rounds(2, 2, 2, 1, 1, 1, 1, 1)))
 
 
 def test_steady_rounds_do_not_drift():
@@ -69,10 +70,10 @@ def test_steady_rounds_do_not_drift():
 
 
 def test_one_slow_round_is_no_drift():
-    assert plausibility.drift(rounds(1, 1, 1, 3, 1, 1, 1, 1)) == ""
+    assert plausibility.drift(rounds(1, 1, 1, 3, 1, 1, 1, 1)) is None
 
 
 def test_clocks_that_disagree_are_named():
-    assert plausibility.clocks_disagree(1.0, (1.01, 1.02), 0.05) == ""
-    assert plausibility.clocks_disagree(1.0, (), 0.05) == ""
-    assert "1.20 times the wall clock" in plausibility.clocks_disagree(1.0, (1.2, 1.2, 9), 0.05)
+    assert plausibility.clocks_disagree(1.0, (1.01, 1.02), 0.05) is None
+    assert plausibility.clocks_disagree(1.0, (), 0.05) is None
+    assert "1.20 times the wall clock" in tell(plausibility.clocks_disagree(1.0, (1.2, 1.2, 9), 0.05))

@@ -171,7 +171,12 @@ def test_a_hostile_run_on_the_page_stays_words(home):
     session.runner().join(60)
     runner = session.runner()
     runner._snapshot = replace(
-        runner.snapshot, state=State.BROKEN, kind="sweep", run=hostile_run(), error=quoted(HOSTILE), notice=quoted(HOSTILE)
+        runner.snapshot,
+        state=State.BROKEN,
+        kind="sweep",
+        run=hostile_run(),
+        error=quoted(HOSTILE),
+        notice=quoted(HOSTILE),
     )
     app.run()
     assert not app.exception

@@ -14,12 +14,15 @@ from pathlib import Path
 
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
+from told import raises
 
 from bench.records.case import Case
 from bench.records.measurement import Failure
+from bench.records.reason import quoted
 from bench.records.run import Run
 from bench.storage import database, store
 from bench.storage.store import CRASHED, DONE, RUNNING, StoreError, open_store
+from bench.text.tell import tell
 
 ROOT = Path(__file__).parent.parent
 KILLS = int(os.environ.get("BENCH_KILLS", "6"))  # the long form: 50
@@ -40,11 +43,16 @@ def kept(here, run, **more):
 
 def test_what_is_kept_comes_back(here):
     run = sweep(POINTS, failures=[(8192, "mps", "MPS backend out of memory")])
-    run_id = kept(here, run, summary="Use the CPU.")
+    run_id = kept(here, run, summary=quoted("Use the CPU."))
     assert here.load(run_id) == run
     (head,) = here.heads()
     assert (head.id, head.state, head.planned, head.outcomes, head.failures) == (run_id, DONE, 5, 5, 1)
-    assert (head.what, head.chip, head.devices, head.summary) == ("matvec", "Apple M1 Pro", "CPU, MPS", "Use the CPU.")
+    assert (head.what, head.chip, head.devices, head.summary) == (
+        "matvec",
+        "Apple M1 Pro",
+        "CPU, MPS",
+        quoted("Use the CPU."),
+    )
     assert head.emulated is False and head.case is None
     assert open_store(here.path).load(run_id) == run
 
@@ -54,10 +62,10 @@ def test_a_run_that_a_crash_ended_says_at_which_case_and_keeps_the_rest(here):
     run_id = here.begin(replace(run, outcomes=()), [o.case for o in run.outcomes])
     here.add(run_id, run.outcomes[0])
     killer = run.outcomes[1].case
-    here.about_to(run_id, killer, "first call and warm-up")
+    here.about_to(run_id, killer, quoted("first call and warm-up"))
     after = open_store(here.path)
     (found,) = after.unfinished()
-    assert (found.case, found.stage, found.outcomes, found.planned) == (killer, "first call and warm-up", 1, 4)
+    assert (found.case, found.stage, found.outcomes, found.planned) == (killer, quoted("first call and warm-up"), 1, 4)
     for _ in range(2):
         after.recover(run_id)
         first, failure = after.load(run_id).outcomes
@@ -93,7 +101,7 @@ def test_deleting_can_be_undone_until_it_is_made_final(here):
     assert len(here.heads()) == 2
     here.delete(one)
     assert here.purge() == 1 and not here.heads(deleted=True)
-    with pytest.raises(StoreError, match="no longer in the store"):
+    with raises(StoreError, match="no longer in the store"):
         here.load(one)
     with sqlite3.connect(here.path) as db:
         assert db.execute("SELECT count(DISTINCT run) FROM outcomes").fetchone() == (1,)
@@ -123,7 +131,7 @@ def test_a_newer_version_is_refused_and_left_as_it_is(here):
         db.execute("PRAGMA user_version = 99")
     here.close()
     before = here.path.read_bytes()
-    with pytest.raises(StoreError, match="newer version"):
+    with raises(StoreError, match="newer version"):
         open_store(here.path)
     assert here.path.read_bytes() == before and not list(here.path.parent.glob("*damaged*"))
 
@@ -143,7 +151,7 @@ def test_a_migration_that_fails_changes_nothing(here, monkeypatch):
     bad = "ALTER TABLE runs ADD COLUMN mood TEXT; INSERT INTO nowhere VALUES (1);"
     with monkeypatch.context() as changed:
         changed.setattr(store, "MIGRATIONS", (*store.MIGRATIONS, bad))
-        with pytest.raises(StoreError):
+        with raises(StoreError):
             open_store(here.path)
     assert open_store(here.path).load(run_id) == sweep(POINTS)
 
@@ -159,7 +167,7 @@ def test_what_is_no_database_is_set_aside_and_named(tmp_path, content):
         assert not aside and not opened.notices
     else:
         assert [one.read_bytes() for one in aside] == [content]
-        assert aside[0].name in opened.notices[0]
+        assert aside[0].name in tell(opened.notices[0])
 
 
 def test_another_programs_database_is_set_aside(tmp_path):
@@ -167,7 +175,7 @@ def test_another_programs_database_is_set_aside(tmp_path):
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE runs (recipe TEXT)")
         db.execute("INSERT INTO runs VALUES ('soup')")
-    assert "another program's" in open_store(path).notices[0]
+    assert "another program's" in tell(open_store(path).notices[0])
     with sqlite3.connect(next(tmp_path.glob("*damaged*"))) as db:
         assert db.execute("SELECT * FROM runs").fetchall() == [("soup",)]
 
@@ -209,7 +217,7 @@ def test_a_row_that_cannot_be_read_is_named_and_the_other_runs_are_read(here):
         db.execute(
             "UPDATE outcomes SET entry = replace(entry, 'samples_s', 'sample_s') WHERE run = ? AND number = 2", [one]
         )
-    with pytest.raises(StoreError, match="row 2"):
+    with raises(StoreError, match="row 2"):
         here.load(one)
     assert here.load(two) == sweep(POINTS)
 
@@ -227,7 +235,7 @@ def test_a_full_disk_is_a_sentence_and_later_it_goes_on(here, monkeypatch):
 
     with monkeypatch.context() as full:
         full.setattr(database.sqlite3, "connect", small)
-        with pytest.raises(StoreError, match="is full: make room"):
+        with raises(StoreError, match="is full: make room"):
             here.add(run_id, *run.outcomes)
     assert here.load(run_id).outcomes == ()
     here.add(run_id, *run.outcomes)
@@ -236,7 +244,7 @@ def test_a_full_disk_is_a_sentence_and_later_it_goes_on(here, monkeypatch):
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(StoreError, match="can't be made"):
+    with raises(StoreError, match="can't be made"):
         open_store(tmp_path / "file" / "runs.db")
 
 
@@ -250,7 +258,7 @@ def test_a_file_that_cannot_be_written_is_told(here, monkeypatch):
         return db
 
     monkeypatch.setattr(database.sqlite3, "connect", reading)
-    with pytest.raises(StoreError, match="can't be written: make it writable, or set BENCH_HOME"):
+    with raises(StoreError, match="can't be written: make it writable, or set BENCH_HOME"):
         here.begin(sweep(POINTS))
 
 
@@ -308,7 +316,7 @@ def test_while_one_process_measures_another_is_refused_and_finds_no_crash(tmp_pa
     for _ in range(4):
         process.stdout.readline()
     beside = open_store(path)
-    with pytest.raises(StoreError, match=rf"process {process.pid}\) is measuring"), beside.claim():
+    with raises(StoreError, match=rf"process {process.pid}\) is measuring"), beside.claim():
         pass
     assert not beside.unfinished() and beside.heads()[0].state == RUNNING
     run_id = kept(beside, sweep(POINTS))  # reading and writing go on

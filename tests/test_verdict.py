@@ -12,7 +12,9 @@ from bench.analysis.caveats import caveats
 from bench.analysis.fits import SweepFit
 from bench.machine.ceilings import Roof
 from bench.records.measurement import NOISY
+from bench.records.reason import because
 from bench.records.run import Run
+from bench.text.tell import tell
 
 
 def points(**speedups):
@@ -34,7 +36,7 @@ def points(**speedups):
                                              "(2.00 to 2.00) as fast at 300. Undecided at m = 200.")],
 )  # fmt: skip
 def test_which_device_from_which_size(speedups, sentence):
-    assert sweep_verdict.of_sweep(sweep(points(**speedups))) == [sentence]
+    assert [*map(tell, sweep_verdict.of_sweep(sweep(points(**speedups))))] == [sentence]
 
 
 def test_nothing_is_said_where_nothing_can_be_compared():
@@ -45,12 +47,12 @@ def test_nothing_is_said_where_nothing_can_be_compared():
 def test_an_emulated_device_is_called_so():
     emulated = replace(ENVIRONMENT, devices={"cpu": "x", "mps": "Emulated MPS (not real hardware)"})
     run = sweep(points(n100=2), environment=emulated)
-    assert run.emulated and "MPS (emulated)" in sweep_verdict.of_sweep(run)[0]
+    assert run.emulated and "MPS (emulated)" in tell(sweep_verdict.of_sweep(run)[0])
 
 
 def test_failed_sizes_are_in_no_sentence():
     run = sweep(points(n100=2), failures=[(200, "mps", "out of memory")])
-    assert "200" not in sweep_verdict.of_sweep(run)[0]
+    assert "200" not in tell(sweep_verdict.of_sweep(run)[0])
 
 
 @pytest.mark.parametrize(
@@ -62,13 +64,13 @@ def test_failed_sizes_are_in_no_sentence():
 def test_training_names_the_faster_device(speedup, sentence):
     cpu, mps = (trained(device, s / 469, s) for device, s in (("cpu", 8.0), ("mps", 8.0 / speedup)))
     run = Run("training", ENVIRONMENT, {}, (cpu, mps))
-    assert training_verdict.of_training(run) == [sentence]
+    assert [*map(tell, training_verdict.of_training(run))] == [sentence]
 
 
 def test_seconds_that_do_not_give_the_factor_say_why():
     """Batches 4 times as fast by their medians, and an epoch that was held up."""
     run = Run("training", ENVIRONMENT, {}, (trained("cpu", 8.0 / 469, 8.2), trained("mps", 2.0 / 469, 4.0)))
-    (told,) = training_verdict.of_training(run)
+    (told,) = map(tell, training_verdict.of_training(run))
     assert told.endswith("4.00 times (4.00 to 4.00) as fast as the CPU (4.00 s against 8.20 s an epoch, "
                          "interruptions and all).")  # fmt: skip
 
@@ -76,7 +78,7 @@ def test_seconds_that_do_not_give_the_factor_say_why():
 def test_no_sentence_says_faster_beside_seconds_that_say_slower():
     """Paired batches and whole epochs can differ on an unquiet machine: then nothing is claimed."""
     run = Run("training", ENVIRONMENT, {}, (trained("cpu", 0.02, 1.68), trained("mps", 0.01, 2.57)))
-    (told,) = training_verdict.of_training(run)
+    (told,) = map(tell, training_verdict.of_training(run))
     assert told.endswith("can't be told apart (2.57 s against 1.68 s an epoch, interruptions and all).")
 
 
@@ -84,7 +86,7 @@ def test_doubts_name_noisy_cases_and_there_are_none_without():
     run = sweep(points(n100=2))
     assert caveats(run) == []
     noisy = replace(run, outcomes=(replace(run.outcomes[0], status=NOISY), run.outcomes[1]))
-    assert caveats(noisy) == ["1 of 2 cases is noisy: 100 on CPU."]
+    assert [*map(tell, caveats(noisy))] == ["1 of 2 cases is noisy: 100 on CPU."]
 
 
 def test_while_a_run_grows_each_speed_up_is_computed_once(monkeypatch):
@@ -109,6 +111,6 @@ def test_a_bandwidth_is_put_beside_the_copy_and_a_share_is_never_above_all_of_it
     t0, bandwidth = stats.Estimate(1e-5, 9e-6, 1.1e-5), stats.Estimate(20e9, 19e9, 21e9)
     curve = SimpleNamespace(t0=t0, bandwidth=bandwidth, describes=True)
     variant = run.variants[-1]
-    roofs = [Roof("mps", "MPS: copy measured here", 0.0, roof)] if roof else []
+    roofs = [Roof("mps", because("roof_measured", label="MPS"), 0.0, roof)] if roof else []
     (told,) = sweep_verdict.of_fits(run, {variant: SweepFit(variant, curve, ())}, roofs)
     assert told == f"MPS needs 10.0 µs to start a call; after that it {said}"

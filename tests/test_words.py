@@ -18,8 +18,9 @@ from bench.stats.estimate import Estimate
 from bench.storage.recorded import TITLES, load_recorded
 from bench.storage.recorder import summary
 from bench.storage.store import open_store
-from bench.storage.writing import to_csv, to_json
+from bench.storage.writing import to_json
 from bench.text import language, units
+from bench.text.table import to_csv
 from bench.ui.parts.report import report
 from bench.workloads.datasets import FILES, DataError, load
 

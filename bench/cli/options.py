@@ -1,12 +1,15 @@
-"""What was typed at a terminal, as plans, devices and runs. What is wrong is said in one sentence, a UsageError or a PlanError."""
+"""What was typed at a terminal, as plans, devices, runs and files.
+
+What is wrong is told in one sentence: a UsageError, or a PlanError where the plan itself can't be.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypedDict
 
-from bench.cli.terminal import check_out
 from bench.cli.usage import UsageError
 from bench.measure.job import State
 from bench.measure.plans import SweepPlan, TrainingPlan
@@ -15,8 +18,9 @@ from bench.measure.sizes import parse_batches, parse_sizes, parse_threads
 from bench.records.budget import EFFORTS
 from bench.records.formats import OFF_ON
 from bench.records.run import Run
+from bench.storage.database import StoreError
 from bench.storage.reading import FileError, from_json
-from bench.storage.store import StoreError, open_store
+from bench.storage.store import open_store
 from bench.text.tell import tell
 from bench.workloads.datasets import SOURCES
 
@@ -36,8 +40,9 @@ def sweep_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], Sweep
 
 
 def training_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], TrainingPlan]:
+    """As ``sweep_plan``."""
     names, batches = tuple(_listed(options.models)), parse_batches(options.batch)
-    grid = grid_of(options) if hasattr(options, "dtypes") else {}
+    grid = grid_of(options) if hasattr(options, "dtypes") else Grid()
 
     def make(devices: tuple[str, ...]) -> TrainingPlan:
         return TrainingPlan(
@@ -59,8 +64,17 @@ def training_plan(options: argparse.Namespace) -> Callable[[tuple[str, ...]], Tr
     return make
 
 
-def grid_of(options: argparse.Namespace) -> dict[str, tuple]:
+class Grid(TypedDict, total=False):
     """The fields of ``VariantGrid``."""
+
+    dtypes: tuple[str, ...]
+    threads: tuple[int, ...]
+    layouts: tuple[str, ...]
+    compiled: tuple[bool, ...]
+
+
+def grid_of(options: argparse.Namespace) -> Grid:
+    """In which ways to compute."""
     if wrong := [word for word in _listed(options.compile) if word not in OFF_ON]:
         raise UsageError(f"--compile is off, on, or off,on for both, and {wrong[0]!r} is not.")
     return {
@@ -95,11 +109,12 @@ def run_named(name: str) -> Run:
 def choose(text: str, runner: Runner) -> tuple[str, ...]:
     """The devices asked for, or all usable ones. UsageError with the reason if one is not usable."""
     runner.wake()
-    found = {device.name: device for device in runner.join().devices}
-    if runner.snapshot.state is State.BROKEN:
-        raise UsageError(tell(runner.snapshot.error))
+    snapshot = runner.join()
+    if snapshot.state is State.BROKEN:
+        raise UsageError(tell(snapshot.error))
     if not text.strip():
-        return tuple(device.name for device in runner.snapshot.usable)
+        return tuple(device.name for device in snapshot.usable)
+    found = {device.name: device for device in snapshot.devices}
     chosen = tuple(name.strip() for name in text.split(","))
     for name in chosen:
         if name not in found:
@@ -107,3 +122,20 @@ def choose(text: str, runner: Runner) -> tuple[str, ...]:
         if not found[name].usable:
             raise UsageError(f"Device {name!r} can't be used. {tell(found[name].reason)}")
     return chosen
+
+
+def check_out(out: Path | None) -> None:
+    """Before measuring for minutes: can the file be written, and is its kind known?"""
+    if out is None:
+        return
+    if out.suffix not in (".json", ".csv"):
+        raise UsageError(f"--out must end in .json or .csv, and {out.name} does not.")
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise UsageError(f"--out: there is no folder {out.absolute().parent} to write {out.name} into.")
+    try:
+        with out.open("a"):
+            pass
+    except OSError as error:
+        raise UsageError(f"--out: {out} cannot be written ({error.strerror}).") from error
+    if out.stat().st_size == 0:
+        out.unlink()  # only tried

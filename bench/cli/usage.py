@@ -1,7 +1,7 @@
-"""What was typed wrongly, and the codes a command ends with."""
+"""What was typed wrongly, and the codes that a command ends with."""
 
 OK, FAILED, USAGE = 0, 1, 2  # exit codes
 
 
 class UsageError(Exception):
-    """One sentence that says what to do; a terminal speaks English."""
+    """What can't be done as it was typed: one sentence that says what to do. A terminal speaks English."""
