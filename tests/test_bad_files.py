@@ -18,7 +18,7 @@ from bench.records.run import Run
 from bench.storage.reading import MOST_BYTES, FileError, from_json, read_files
 from bench.storage.writing import to_json
 from bench.text.table import to_csv, to_rows
-from bench.ui.charts import article, details, sweep_charts, training_charts
+from bench.ui.charts import article, sample_charts, sweep_charts, training_charts
 
 MUTATIONS = int(os.environ.get("BENCH_MUTATIONS", "10000"))
 HOSTILE = [
@@ -142,7 +142,7 @@ def derive(run, figures):
             sweep_charts.time_against_size(run, "m", sizes, log, crossings=crossings)
             sweep_charts.speedup_against_size(run, "m", sizes, log, 1.1, crossings)
             sweep_charts.rate_against_size(run, "m", sizes, log, "FLOP/s")
-            details.clocks_against_size(run, "m", sizes, log)
+            sample_charts.clocks_against_size(run, "m", sizes, log)
     if run.kind == "training":
         training_charts.phases_of_a_step(run)
     if run.kind == "replay":

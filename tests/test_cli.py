@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.cli.main import FAILED, OK, USAGE, main
+from bench.cli.main import main
+from bench.cli.usage import FAILED, OK, USAGE
 from bench.records.measurement import CONVERGED, NOISY
 from bench.storage.reading import from_json
 

@@ -16,7 +16,8 @@ from bench.records.case import Case
 from bench.records.measurement import WRONG
 from bench.storage.store import open_store
 from bench.storage.writing import to_json
-from bench.text.tell import tell
+from bench.text.comparison import differences as told_differences
+from bench.text.tell import tell, told
 
 POINTS = {n: {"cpu": 1e-6 * n, "mps": 1e-4} for n in (64, 128, 256)}
 
@@ -89,11 +90,13 @@ def test_what_may_explain_a_difference_is_named_and_what_changes_by_itself_is_no
         variables={"OMP_NUM_THREADS": "4"},
     )  # fmt: skip
     assert differences(ENVIRONMENT, ENVIRONMENT) == []
-    assert differences(ENVIRONMENT, other) == [
+    found = compare(sweep({}), replace(sweep({}), environment=other))
+    assert told_differences(found) == [
         ("PyTorch", "2.9.0", "2.15.0"), ("CPU threads", "8", "4"), ("MPS hardware", "Apple M1 Pro", "Apple M9"),
         ("OMP_NUM_THREADS", "not set", "4"),
     ]  # fmt: skip
-    assert differences(ENVIRONMENT, replace(ENVIRONMENT, memory_bytes=2**35)) == [("memory", "16 GiB", "32 GiB")]
+    (found,) = differences(ENVIRONMENT, replace(ENVIRONMENT, memory_bytes=2**35))
+    assert (found.what, told(found.first), told(found.second)) == ("memory", "16 GiB", "32 GiB")
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from fakes import Watcher, measurement, sweep
 from told import raises
 
 from bench.analysis.spread import spreads, summary
-from bench.cli.main import _parser, main
+from bench.cli.main import main
 from bench.cli.options import sweep_plan
+from bench.cli.parser import make_parser
 from bench.measure import processes
 from bench.measure.job import Stopped
 from bench.measure.plans import SweepPlan
@@ -69,7 +70,7 @@ def test_a_process_without_a_run_ends_as_a_sentence():
 def test_the_options_of_a_plan_make_the_same_plan_again():
     plan = SweepPlan("conv2d", (64, 128), ("cpu",), EFFORTS["quick"], 3, dtypes=("float32", "autocast-bfloat16"),
                      threads=(0, 2), layouts=("contiguous", "channels_last"), compiled=(False, True))  # fmt: skip
-    options = _parser().parse_args(["sweep", *arguments_of(plan)])
+    options = make_parser().parse_args(["sweep", *arguments_of(plan)])
     assert sweep_plan(options)(("cpu",)) == plan
 
 

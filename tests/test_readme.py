@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from bench.cli.main import _parser
+from bench.cli.parser import COMMANDS, make_parser
 from bench.measure.plans import TrainingPlan
 from bench.measure.sizes import parse_batches, parse_sizes
 from bench.measure.verify import Judge, Outline
@@ -18,12 +18,12 @@ from bench.workloads.inputs import draw_from
 from bench.workloads.networks import NETWORKS
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^python -m bench (.+)$", README, re.MULTILINE)
+EXAMPLES = re.findall(r"^python -m bench (.+)$", README, re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", EXAMPLES)
 def test_every_command_is_understood(command):
-    options = _parser().parse_args(shlex.split(command))
+    options = make_parser().parse_args(shlex.split(command))
     if hasattr(options, "sizes"):
         assert parse_sizes(options.sizes)
     if hasattr(options, "models"):
@@ -32,17 +32,8 @@ def test_every_command_is_understood(command):
         )
 
 
-def test_there_are_commands():
-    assert {command.split()[0] for command in COMMANDS} == {
-        "sweep",
-        "train",
-        "replay",
-        "aa",
-        "compare",
-        "fresh",
-        "sustain",
-        "doctor",
-    }
+def test_the_readme_shows_every_command():
+    assert {command.split()[0] for command in EXAMPLES} == {command.name for command in COMMANDS}
 
 
 def example(row, **names):

@@ -6,6 +6,7 @@ from test_history import at
 
 from bench.analysis import article_clocks
 from bench.storage.recorded import FOLDER, TITLES, load_recorded
+from bench.text.tell import tell
 from bench.ui.parts import session
 
 
@@ -23,7 +24,7 @@ def test_a_recorded_run_is_real_and_nobody_can_be_found_by_it(name):
 
 
 def test_the_replay_holds_what_is_said_of_it():
-    said = " ".join(article_clocks.sentences(load_recorded("h200-article-replayed")))
+    said = " ".join(map(tell, article_clocks.of_replay(load_recorded("h200-article-replayed"))))
     assert "Training ConvNet: by the article's clock CUDA is 50.3 times as fast as the CPU, by the wall 3.38" in said
     assert "16.0 times the true time, since it adds up all threads" in said
 

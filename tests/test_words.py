@@ -1,5 +1,6 @@
 """Indonesian beside English: no text is missing, none is left over, and numbers follow."""
 
+import json
 import re
 import string
 
@@ -13,6 +14,7 @@ from bench.analysis.verdicts import verdicts
 from bench.machine.apple import Mac
 from bench.measure import doctor
 from bench.records.device import DeviceInfo
+from bench.records.reason import Reason, because, quoted
 from bench.records.run import Run
 from bench.stats.estimate import Estimate
 from bench.storage.recorded import TITLES, load_recorded
@@ -21,6 +23,7 @@ from bench.storage.store import open_store
 from bench.storage.writing import to_json
 from bench.text import language, units
 from bench.text.table import to_csv
+from bench.text.tell import tell
 from bench.ui.parts.report import report
 from bench.workloads.datasets import FILES, DataError, load
 
@@ -36,56 +39,25 @@ def indonesian():
     language.listen(lambda: language.ENGLISH)
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_every_text_is_translated_and_none_is_left_over(language):
-    catalog = language.catalog(language)
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_text_is_translated_and_none_is_left_over(name):
+    catalog = language.catalog(name)
     assert sorted(text for text in texts() if not catalog.get(text)) == []
     assert sorted(set(catalog) - texts()) == []
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_translations_fill_in_the_same_names_and_keep_blanks_at_the_ends(language):
-    for text, told in language.catalog(language).items():
+@pytest.mark.parametrize("name", OTHERS)
+def test_translations_fill_in_the_same_names_and_keep_blanks_at_the_ends(name):
+    for text, told in language.catalog(name).items():
         assert names(text) == names(told), text
         assert (text[:1].isspace(), text[-1:].isspace()) == (told[:1].isspace(), told[-1:].isspace()), text
         assert text.count("**") == told.count("**") and text.count("`") == told.count("`"), text
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_no_entry_is_doubtful(language):
-    with (language.FOLDER / f"{language}.po").open("rb") as file:
+@pytest.mark.parametrize("name", OTHERS)
+def test_no_entry_is_doubtful(name):
+    with (language.FOLDER / f"{name}.po").open("rb") as file:
         assert not [message.id for message in read_po(file) if message.id and message.fuzzy]
-
-
-@pytest.mark.parametrize("language", OTHERS)
-def test_whatever_a_run_keeps_is_retold(language):
-    """Found again by its letters, whatever stands in its places."""
-    places = {name: f"<{name}>" for text in noted() for name, _ in names(text)}
-    with language.speaking(language):
-        for text in noted():
-            assert language.retold(text.format(**places)) == language.catalog(language)[text].format(**places), text
-
-
-def test_sentences_and_numbers_within_what_is_kept_are_retold_too(indonesian):
-    kept = "Not tried. It stopped working (out of memory): start the program again to use it."
-    assert language.retold(kept).startswith("Tidak dicoba. Perangkat ini berhenti bekerja (out of memory): jalankan")
-    two = (
-        "Its result differs from the reference by 2.5 %. "
-        "After 12 rounds the interval is ±3.1% of the median, wanted ±2%."
-    )
-    assert language.retold(two) == (
-        "Nilai hasil berbeda 2,5 % dari acuan. Setelah 12 putaran intervalnya ±3,1% dari median, yang diinginkan ±2%."
-    )
-    assert language.retold("No Intel GPU that this PyTorch (2.14.1+cu130) can use.").endswith("(2.14.1+cu130).")
-    assert language.retold("CUDA error: out of memory") == "CUDA error: out of memory"
-
-
-@pytest.mark.parametrize("text", ["A. ", "Not tried. ", "After 3 rounds ", "x" * 20])
-def test_a_text_that_never_ends_is_shown_as_it_is(indonesian, text):
-    """A run file may hold one; to look for sentences in sentences has gone deeper than Python can."""
-    assert language.retold(text * 1000) == text * 1000
-    longest = (text * 1000)[: language.LONGEST]
-    assert isinstance(language.retold(longest), str)
 
 
 def names(text):
@@ -191,28 +163,29 @@ VERDICTS = [
 
 
 @pytest.mark.parametrize("run", VERDICTS, ids=lambda run: run.kind)
-def test_the_verdict_that_history_keeps_is_retold_as_it_would_be_said(run):
+def test_the_verdict_that_history_keeps_is_told_in_either_language(run):
     kept = summary(run)
-    assert kept
+    again = Reason.from_plain(json.loads(json.dumps(kept.plain())))
+    assert again == kept == verdicts(run)[0]
     with language.speaking("id"):
-        assert summary(run) == kept, "whoever looks, what is kept is English"
-        assert language.retold(kept) == verdicts(run)[0]
+        assert not ENGLISH_WORDS.search(tell(again)), "whoever recorded it"
+    assert tell(again) != str(again)
 
 
-def test_what_the_doctor_finds_on_a_mac_is_retold(indonesian, monkeypatch):
-    """Names of its list, and lines of parts that are each noted."""
+def test_what_the_doctor_finds_on_a_mac_is_told_in_the_readers_language(indonesian, monkeypatch):
+    """Names of its list, and lines of parts."""
     monkeypatch.setattr(doctor.sys, "platform", "darwin")
     monkeypatch.setattr(doctor, "this_mac", lambda: Mac("MacBookPro18,3", 8, 2, 16))
     monkeypatch.setattr(doctor, "power_state", lambda: ("battery", "on"))
     found = doctor._machine()
-    assert language.retold(found.name) == "mesin" and language.retold(found.text).startswith(
+    assert tell(found.name) == "mesin" and tell(found.text).startswith(
         "MacBookPro18,3 · 8 inti performa dan 2 inti efisiensi · 16 inti GPU · "
     )
-    assert language.retold(found.text).endswith("daya: baterai · mode hemat daya: menyala")
-    info = DeviceInfo("mps", "MPS", "Apple M1", usable=True, dtypes=("float32",), gaps=(("float64", "No doubles."),))
-    device = doctor._device(info)
-    assert language.retold(device.text) == "Apple M1 · float32 · tidak float64 (No doubles)"
-    assert language.retold("result: long sums") == "hasil: jumlah panjang"
+    assert tell(found.text).endswith("daya: baterai · mode hemat daya: menyala")
+    gaps = (("float64", quoted("No doubles.")),)
+    info = DeviceInfo("mps", "MPS", "Apple M1", usable=True, dtypes=("float32",), gaps=gaps)
+    assert tell(doctor._device(info).text) == "Apple M1 · float32 · tidak float64 (No doubles)"
+    assert tell(because("check_of_result", name=because("long_sums"))) == "hasil: jumlah panjang"
 
 
 def test_what_is_wrong_with_images_is_told_in_the_readers_language(indonesian, tmp_path):
@@ -222,7 +195,7 @@ def test_what_is_wrong_with_images_is_told_in_the_readers_language(indonesian, t
     with pytest.raises(DataError) as raised:
         load(str(tmp_path))
     path = tmp_path / "train-images-idx3-ubyte"
-    assert language.retold(str(raised.value)) == (
+    assert tell(raised.value.reason) == (
         f"{path} tidak dapat dipakai, kepalanya kosong, bukan kepala berkas IDX berisi gambar 28×28: "
         "ganti dengan salinan yang utuh, atau pilih “sintetis”."
     )

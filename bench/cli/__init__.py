@@ -1,4 +1,5 @@
 """The jobs at a terminal: ``parser`` holds the commands and options, ``commands`` what each command does.
 
-``options`` turns what was typed into plans, ``jobs`` carries one out, ``progress`` is its bar, ``views`` what it prints.
+``options`` turns what was typed into plans, ``jobs`` carries one out, ``progress`` is its bar, ``views`` are the
+tables that are printed.
 """

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 from bench.machine.environment import capture_environment
 from bench.measure.clock import time_block
 from bench.measure.disturbance import slowdown_beside_a_page
+from bench.measure.doubtful_results import DOUBTFUL, off_by
 from bench.measure.gate import Gate
 from bench.records.environment import Environment
 from bench.records.reason import DeviceRefused, Quantity, Reason, because, reason_of
 
 if TYPE_CHECKING:
     from bench.machine.devices import Device
+    from bench.measure.doubtful_results import Recipe
     from bench.measure.job import Control
     from bench.records.device import DeviceInfo
     from bench.stats.estimate import Estimate
@@ -32,7 +34,6 @@ AGREE, IDLE_S, THREADS_S = 0.1, 1.5, 60.0
 DISTURBS = 0.05  # more than this of a call's time is a page that disturbs
 TELLS = 0.2  # an interval that reaches further says nothing: a page that does not wait costs this much and more
 TOLERANCE = 2e-2  # of the largest value: a wrong result is far off, TF32 is not
-WIDE, MANY_ROWS = 40_000, 70_000  # beyond 32 767 columns and 65 535 rows results have been wrong (pytorch#96225)
 TWO_THREADS = """
 import sys, threading, torch
 def work():
@@ -64,9 +65,12 @@ class Checkup:
 
 
 def check_up(
-    device: Device, gaps: Mapping[str, Reason], tell: Callable[[Reason], None] = lambda name: None
+    device: Device, gaps: Mapping[str, Reason], begins: Callable[[Reason], None] = lambda name: None
 ) -> list[Verdict]:
-    """Every check on one accelerator, most of a minute; ``gaps`` are number formats that it lacks, with reasons."""
+    """Every check on one accelerator, most of a minute; ``begins`` hears of each before it is made.
+
+    ``gaps`` are number formats that it lacks, with reasons.
+    """
     from bench.machine.devices import DEVICE_ERRORS
 
     checks: dict[Reason, Callable[[Device], tuple[bool | None, Reason]]] = {
@@ -74,7 +78,10 @@ def check_up(
         because("events"): _events,
         because("memory"): _memory,
         because("idle_penalty"): _idle,
-        **{because("check_of_result", name=name): partial(_result, make=make) for name, make in _doubtful().items()},
+        **{
+            because("check_of_result", name=because(kind)): partial(_result, make=make)
+            for kind, make in DOUBTFUL.items()
+        },
         because("two_threads"): _two_threads,
         because("page"): _page,
     }
@@ -82,7 +89,7 @@ def check_up(
     formats = because("several", parts=missing) if missing else because("all_formats_work")
     found = [Verdict(device.name, because("number_formats"), not set(gaps) - {"float64"}, formats)]
     for name, check in checks.items():
-        tell(name)
+        begins(name)
         try:
             found.append(Verdict(device.name, name, *check(device)))
         except DEVICE_ERRORS as error:
@@ -90,34 +97,34 @@ def check_up(
     return found
 
 
-def check_every(devices: Iterable[DeviceInfo], tell: Callable[[Reason], None]) -> Checkup:
-    """Every check on every accelerator among these usable devices; ``tell`` hears of each before it is made."""
+def check_every(devices: Iterable[DeviceInfo], begins: Callable[[Reason], None]) -> Checkup:
+    """Every check on every accelerator among these usable devices; ``begins`` hears of each before it is made."""
     from bench.machine.devices import Device
 
     devices = tuple(devices)
     found: list[Verdict] = []
     for info in devices:
         if info.name != "cpu":
-            found += check_up(
-                Device(info.name),
-                dict(info.gaps),
-                lambda name, label=info.label: tell(because("check_on", label=label, name=name)),
-            )
+            found += check_up(Device(info.name), dict(info.gaps), partial(_on, info.label, begins))
     if found:
-        tell(because("check_on", label="CPU", name=because("page")))
+        _on("CPU", begins, because("page"))
         found.append(Verdict("cpu", because("page"), *_page(Device("cpu"))))  # it shares its cores with the page
     return Checkup(capture_environment({info.name: info.hardware for info in devices}), tuple(found))
+
+
+def _on(label: str, begins: Callable[[Reason], None], name: Reason) -> None:
+    begins(because("check_on", label=label, name=name))
 
 
 def check_here(control: Control) -> None:
     """A job: what ``check_every`` finds, published as ``findings``."""
 
-    def tell(stage: Reason) -> None:
+    def begins(stage: Reason) -> None:
         control.check()
         control.publish(stage=stage)
 
     with control.timed():
-        checkup = check_every(control.devices.values(), tell)
+        checkup = check_every(control.devices.values(), begins)
     control.publish(findings=(checkup,))
 
 
@@ -148,9 +155,10 @@ def _events(device: Device) -> tuple[bool, Reason]:
     time_block(step, device.synchronize, CALLS)
     wall = min(time_block(step, device.synchronize, CALLS).per_step for _ in range(3))
     readings = [device.seconds_by_events(step, CALLS) for _ in range(3)]
-    if None in readings:
+    told = [seconds for seconds in readings if seconds is not None]
+    if len(told) < len(readings):
         raise DeviceRefused("no_events")
-    own = min(readings)
+    own = min(told)
     text = because("check_events", own=Quantity(own, "s"), wall=Quantity(wall, "s"))
     return abs(own / wall - 1) < AGREE, text
 
@@ -185,65 +193,10 @@ def _idle(device: Device) -> tuple[bool, Reason]:
     return True, because("check_idle", rest=f"{IDLE_S:g}", factor=factor)
 
 
-def _result(device: Device, make: Callable[[Callable], object]) -> tuple[bool, Reason]:
+def _result(device: Device, make: Recipe) -> tuple[bool, Reason]:
     """The same work on the CPU in float64 and on the device, from the same numbers."""
-    import torch
-
-    def drawn(dtype, where):
-        generator = torch.Generator().manual_seed(0)
-        return lambda *shape: torch.rand(*shape, generator=generator).to(where, dtype)
-
-    exact = make(drawn(torch.float64, "cpu"))
-    got = make(drawn(torch.float32, device.torch)).cpu().double()
-    error = ((got - exact).abs().max() / exact.abs().max().clamp_min(1e-12)).item()
+    error = off_by(make, device.torch)
     return error < TOLERANCE, because("check_result", part=Quantity(error, "%"))
-
-
-def _doubtful() -> dict[Reason, Callable[[Callable], object]]:
-    """Work that has come out wrong on MPS in some version, silently."""
-
-    def into_a_view(draw):
-        out = draw(64, 64).t()  # not contiguous: what was written into such a tensor has been lost
-        out.mul_(0).addmm_(draw(64, 64), draw(64, 64))
-        return out
-
-    def many_rows(draw):
-        return draw(MANY_ROWS, 8) @ draw(8, 8)
-
-    def wide(draw):
-        return draw(4, 16) @ draw(16, WIDE)
-
-    def sums(draw):
-        return draw(64, WIDE).sum(1)
-
-    def strided_copy(draw):
-        a = draw(128, 128)
-        a[::2, ::3] = draw(64, 43)
-        return a
-
-    def attention(draw):
-        import torch
-
-        return torch.nn.functional.scaled_dot_product_attention(
-            draw(1, 2, 300, 64), draw(1, 2, 300, 64), draw(1, 2, 300, 64), is_causal=True
-        )
-
-    def gradient(draw):
-        import torch
-
-        image, weight = draw(2, 3, 33, 33).requires_grad_(), draw(8, 3, 3, 3)
-        out = torch.nn.functional.conv2d(image.transpose(2, 3), weight, stride=2)
-        return torch.autograd.grad(out.square().sum(), image)[0]
-
-    return {
-        because("into_a_view"): into_a_view,
-        because("many_rows"): many_rows,
-        because("wide_rows"): wide,
-        because("long_sums"): sums,
-        because("strided_copy"): strided_copy,
-        because("causal_attention"): attention,
-        because("convolution_gradient"): gradient,
-    }
 
 
 def _page(device: Device) -> tuple[bool | None, Reason]:

@@ -1,4 +1,7 @@
-"""TODO."""
+"""Which devices are here: each is looked for, tried with a real product, and its rates timed roughly, for planning.
+
+Imports torch.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +34,7 @@ def probe(name: str) -> DeviceInfo:
     try:
         return _try(info)
     except DEVICE_ERRORS as error:
-        return replace(
-            info,
-            reason=because("first_product_failed", label=info.label, error=reason_of(error)),
-        )
+        return replace(info, reason=because("first_product_failed", label=info.label, error=reason_of(error)))
 
 
 def _try(info: DeviceInfo) -> DeviceInfo:
@@ -43,10 +43,7 @@ def _try(info: DeviceInfo) -> DeviceInfo:
     b = a.to(device.torch)
     wrong = torch.max(torch.abs((b @ b).cpu().double() - a.double() @ a.double())).item()
     if not wrong < 0.5:  # of values near 128; TF32 is off by at most about 0.1
-        return replace(
-            info,
-            reason=because("wrong_first_product", label=info.label, wrong=Quantity(wrong, "")),
-        )
+        return replace(info, reason=because("wrong_first_product", label=info.label, wrong=Quantity(wrong, "")))
     small = b[:8, :8].contiguous()
     product = min(time_block(lambda: b @ b, device.synchronize, 2).per_step for _ in range(3))
     call = min(time_block(lambda: small + small, device.synchronize, 20).per_step for _ in range(3))

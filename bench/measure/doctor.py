@@ -49,12 +49,7 @@ def _python() -> Finding:
     )
     name = quoted("python")
     if is_translated():
-        return Finding(
-            name,
-            False,
-            because("python_under_rosetta", text=text),
-            because("install_arm64_python"),
-        )
+        return Finding(name, False, because("python_under_rosetta", text=text), because("install_arm64_python"))
     if sys.platform == "darwin" and platform.machine() != "arm64":
         return Finding(name, False, text, because("intel_mac"))
     return Finding(name, True, text)
@@ -84,26 +79,20 @@ def _machine() -> Finding:
 
 
 def _packages() -> list[Finding]:
-    findings = []
-    for name in PACKAGES:
-        needed = name not in ("streamlit", "plotly")  # the command line works without the page
-        try:
-            found = version(name)
-        except PackageNotFoundError:
-            findings.append(
-                Finding(
-                    quoted(name),
-                    False,
-                    because("not_installed"),
-                    because("run_command", command=f"pip install {name}"),
-                    needed,
-                )
-            )
-            continue
-        old = name == "torch" and tuple(int(part) for part in found.split(".")[:2]) < LEAST_TORCH
-        mend = because("run_command", command="pip install --upgrade torch torchvision") if old else None
-        findings.append(Finding(quoted(name), not old, quoted(found), mend, needed))
-    return findings
+    return [_package(name) for name in PACKAGES]
+
+
+def _package(name: str) -> Finding:
+    needed = name not in ("streamlit", "plotly")  # the command line works without the page
+    try:
+        found = version(name)
+    except PackageNotFoundError:
+        mend = because("run_command", command=f"pip install {name}")
+        return Finding(quoted(name), False, because("not_installed"), mend, needed)
+    if name == "torch" and tuple(int(part) for part in found.split(".")[:2]) < LEAST_TORCH:
+        mend = because("run_command", command="pip install --upgrade torch torchvision")
+        return Finding(quoted(name), False, quoted(found), mend, needed)
+    return Finding(quoted(name), True, quoted(found), needed=needed)
 
 
 def _device(info: DeviceInfo) -> Finding:

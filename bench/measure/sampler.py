@@ -25,8 +25,8 @@ from bench.records.measurement import (
     WRONG,
     Check,
     Measurement,
-    Status,
     Memory,
+    Status,
 )
 from bench.records.reason import Quantity, Reason, because
 

@@ -16,8 +16,8 @@ from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
-from bench.records.reason import Reason, Refused, because
 from bench.machine.home import VARIABLE
+from bench.records.reason import Reason, Refused, because
 
 APPLICATION_ID = 0x42656E63  # "Benc": tells our file from another program's
 BUSY_S = 10.0  # wait for another process's commit

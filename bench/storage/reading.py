@@ -30,8 +30,8 @@ from bench.records.measurement import (
     Measurement,
     Outcome,
 )
-from bench.records.refusal import MOST_THREADS
 from bench.records.reason import Reason, Refused, because
+from bench.records.refusal import MOST_THREADS
 from bench.records.run import Run
 from bench.workloads.networks import NETWORKS
 from bench.workloads.operations import OPERATIONS

@@ -81,11 +81,3 @@ def _separators(name: str) -> tuple[str, str]:
     from babel.numbers import get_decimal_symbol, get_group_symbol
 
     return get_decimal_symbol(name), get_group_symbol(name)
-
-
-def noted(text: str, /, **values: object) -> str:  # gone as soon as nobody imports it
-    return text.format(**values) if values else text
-
-
-def retold(text: str) -> str:  # gone as soon as nobody imports it
-    return str(text)

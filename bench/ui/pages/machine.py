@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -20,7 +21,7 @@ from bench.ui.parts.plain import plain
 from bench.ui.parts.session import kept, load_torch, runner
 
 KIND = "checks"
-MARKS = {
+MARKS: dict[bool | None, tuple[str, Literal["green", "red", "gray"]]] = {
     True: (":material/check_circle:", "green"),
     False: (":material/error:", "red"),
     None: (":material/do_not_disturb_on:", "gray"),
