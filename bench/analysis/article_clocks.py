@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bench.records.case import Case
 from bench.records.reason import Quantity, Reason, because
 from bench.records.run import Run
 from bench.workloads.article import published
 from bench.workloads.networks import NETWORKS
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def steadiness(m: Measurement) -> Steadiness:
 
 
 def sweep_fits(run: Run) -> dict[Variant, SweepFit]:
-    """A portrait of each variant that has something believable to show. Takes about 0.1 s a device: keep the result."""
+    """A fit of each variant that has something believable to show. Takes about 0.1 s a device: keep the result."""
     by_variant = {variant: _points(run, variant) for variant in run.variants}
     return {variant: _sweep_fit(run, variant, by_variant) for variant, points in by_variant.items() if points}
 

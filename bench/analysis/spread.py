@@ -1,11 +1,10 @@
-"""TODO."""
+"""How much the medians of the same cases differ between processes; within one nobody can see that."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +12,6 @@ from bench.records.case import Case
 from bench.records.reason import Figure, Quantity, Reason, because
 from bench.stats.estimate import Estimate
 
-if TYPE_CHECKING:
-    pass
 Medians = dict[Case, Estimate]  # of one process
 LARGEST_SPREAD = 1.1  # between processes: more than that is worth a warning
 

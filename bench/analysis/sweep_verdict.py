@@ -1,4 +1,4 @@
-"""The result of a sweep as a value: which device, from which size, how much faster, how sure. Only what the data support."""
+"""The result of a sweep: which device, from which size, how much faster, how sure. Only what the data support."""
 
 from __future__ import annotations
 

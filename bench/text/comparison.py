@@ -17,19 +17,20 @@ COLUMNS = (  # of ``rows``, behind case, first and second run
     translatable("verdict"),
 )
 FACTS = {  # fields of an environment, in words
-    "machine": "architecture",
-    "translated": "run by Rosetta",
-    "cores": "CPU cores",
-    "performance_cores": "performance cores",
-    "efficiency_cores": "efficiency cores",
-    "gpu_cores": "GPU cores",
-    "platform": "operating system",
+    "machine": translatable("architecture"),
+    "translated": translatable("run by Rosetta"),
+    "cores": translatable("CPU cores"),
+    "performance_cores": translatable("performance cores"),
+    "efficiency_cores": translatable("efficiency cores"),
+    "gpu_cores": translatable("GPU cores"),
+    "platform": translatable("operating system"),
     "python": "Python",
     "torch": "PyTorch",
     "blas": "BLAS",
-    "threads": "CPU threads",
-    "float32_matmul": "float32 precision",
-    "low_power": "low-power mode",
+    "threads": translatable("CPU threads"),
+    "float32_matmul": translatable("float32 precision"),
+    "power": translatable("power"),
+    "low_power": translatable("low-power mode"),
 }
 
 
@@ -56,5 +57,5 @@ def differences(comparison: Comparison) -> list[tuple[str, str, str]]:
 def _fact(what: str) -> str:
     kind, _, device = what.partition(" ")
     if kind == "hardware" and device:
-        return f"{LABELS.get(device, device)} hardware"
-    return FACTS.get(what, what)
+        return translate("{device} hardware", device=LABELS.get(device, device))
+    return translate(FACTS[what]) if what in FACTS else what
