@@ -46,7 +46,7 @@ HEADS = (  # of tables that are made where they are shown
 
 def texts() -> set[str]:
     """Those marked in the code, the sentences of reasons, and those that come out of tables."""
-    return {text for text in (*_marked(), *TEMPLATES.values(), *_named()) if text != TEMPLATES["text"]}
+    return {text for text in (*_marked(), *TEMPLATES.values(), *_named()) if text not in ("", TEMPLATES["text"])}
 
 
 def _marked() -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
@@ -44,7 +43,7 @@ def to_entry(outcome: Outcome) -> dict[str, object]:
 
 
 def _plain(value: object) -> Any:
-    """Dataclasses as dictionaries, reasons as files keep them, and no number that strict JSON lacks."""
+    """Dataclasses as dictionaries, reasons as files keep them."""
     if isinstance(value, Reason):
         return value.plain()
     if is_dataclass(value):
@@ -53,4 +52,4 @@ def _plain(value: object) -> Any:
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return value
