@@ -31,7 +31,7 @@ def home(tmp_path, monkeypatch):
 def _singles_are_short():
     """Single images are tried for a second in each training; that many tests train would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.measure.network_group.SINGLES_S", 0.1)
+        patch.setattr("bench.measure.inference.SINGLES_S", 0.1)
         yield
 
 

@@ -20,10 +20,13 @@ from bench.measure.job import GrowingRun
 from bench.measure.network_group import NetworkGroup
 from bench.measure.plans import TrainingPlan
 from bench.measure.progress import TrainingProgress
+from bench.measure.trainer import initial_weights
+from bench.measure.training_setup import Setup
 from bench.records.measurement import Outcome
 from bench.records.reason import because
 from bench.records.run import Run
 from bench.workloads.datasets import SOURCES, load
+from bench.workloads.networks import NETWORKS
 
 if TYPE_CHECKING:
     from bench.measure.job import Control
@@ -52,7 +55,9 @@ def train(plan: TrainingPlan, control: Control, before: Sequence[Outcome] = ()) 
     progress, faults = TrainingProgress(plan, control), FaultHandler(devices, control)
     for name in plan.networks:
         for batch in plan.batches:
-            NetworkGroup(plan, name, batch, images, devices, meters, control, progress, faults, finish).measure()
+            weights = initial_weights(NETWORKS[name], plan.seed)
+            setup = Setup(plan, NETWORKS[name], batch, images, devices, meters, control, progress, finish, weights)
+            NetworkGroup(setup, faults).measure()
             control.publish(current=None, samples_s=())
 
 

@@ -105,11 +105,8 @@ def _check_once(network: Network, trainer: Trainer, index: Tensor, fresh: bool) 
     _, error, _, what = max(found, key=lambda one: one[1])
     limit = max(GRADIENT_LIMIT, (2 if few else 1) * MANY * max(yardstick.values(), default=most["across"]))
     if error > limit:
-        off = {"what": what, "part": part(error)}
-        if few:
-            why = because("reduced_step", **off)
-        else:
-            why = because("reduced_step_tf32", **off)
+        kind = "reduced_step" if few else "reduced_step_tf32"
+        why = because(kind, what=what, part=part(error))
         return Check(REDUCED, error, limit, why)
     return Check(RIGHT, error, limit)
 
