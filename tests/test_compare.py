@@ -85,16 +85,24 @@ def test_the_overall_figure_is_the_geometric_mean():
 
 def test_what_may_explain_a_difference_is_named_and_what_changes_by_itself_is_not():
     other = replace(
-        ENVIRONMENT, captured_at="2027-01-01T00:00:00+00:00", load=9.0, memory_bytes=ENVIRONMENT.memory_bytes + 2**20,
-        torch="2.15.0", threads=4, low_power="on", devices={"cpu": "Apple M1 Pro", "mps": "Apple M9"},
+        ENVIRONMENT,
+        captured_at="2027-01-01T00:00:00+00:00",
+        load=9.0,
+        memory_bytes=ENVIRONMENT.memory_bytes + 2**20,
+        torch="2.15.0",
+        threads=4,
+        low_power="on",
+        devices={"cpu": "Apple M1 Pro", "mps": "Apple M9"},
         variables={"OMP_NUM_THREADS": "4"},
-    )  # fmt: skip
+    )
     assert differences(ENVIRONMENT, ENVIRONMENT) == []
     found = compare(sweep({}), replace(sweep({}), environment=other))
     assert told_differences(found) == [
-        ("PyTorch", "2.9.0", "2.15.0"), ("CPU threads", "8", "4"), ("MPS hardware", "Apple M1 Pro", "Apple M9"),
+        ("PyTorch", "2.9.0", "2.15.0"),
+        ("CPU threads", "8", "4"),
+        ("MPS hardware", "Apple M1 Pro", "Apple M9"),
         ("OMP_NUM_THREADS", "not set", "4"),
-    ]  # fmt: skip
+    ]
     (found,) = differences(ENVIRONMENT, replace(ENVIRONMENT, memory_bytes=2**35))
     assert (found.what, told(found.first), told(found.second)) == ("memory", "16 GiB", "32 GiB")
 

@@ -266,7 +266,7 @@ CHILD = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from bench.store import open_store
+from bench.storage.store import open_store
 from fakes import measurement, sweep
 run = replace(sweep({64: {"cpu": 1.0}}), outcomes=())
 with (store := open_store(Path(sys.argv[1]))).claim():

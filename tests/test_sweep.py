@@ -11,6 +11,7 @@ from bench.measure.plans import SweepPlan
 from bench.measure.sweep import measure
 from bench.records.budget import EFFORTS, Budget
 from bench.records.measurement import CONVERGED, NOISY, TIMED_OUT, Failure
+from bench.text.tell import tell
 
 QUICK = EFFORTS["quick"]
 
@@ -62,16 +63,18 @@ def test_steady_times_converge_and_scattered_ones_end_noisy_with_the_reason(monk
     rng = random.Random(3)
     machine = Machine({"cpu": constant(1e-3), "mps": lambda n, now: 3e-3 * rng.lognormvariate(0, 1)})
     steady, scattered = swept(machine, monkeypatch).run.measurements
-    assert (steady.status, steady.reason) == (CONVERGED, "")
+    assert (steady.status, steady.reason) == (CONVERGED, None)
     assert scattered.status == NOISY
-    assert scattered.reason.startswith("After 12 rounds the interval is ±") and "wanted ±5%" in scattered.reason
+    assert tell(scattered.reason).startswith("After 12 rounds the interval is ±") and "wanted ±5.0 %" in tell(
+        scattered.reason
+    )
 
 
 def test_time_is_up_for_slow_steps(monkeypatch):
     budget = Budget("test", 0.05, 5, 8, 0.04, 0.1, 2e-3, limit_s=20.0)
     m = swept(Machine({"cpu": constant(6.0)}), monkeypatch, budget=budget).run.measurements[0]
     assert m.status == TIMED_OUT
-    assert m.reason == "After 20 s only 4 of the wanted 10 samples."
+    assert tell(m.reason) == "After 20 s only 4 of the wanted 10 samples."
     assert m.median_s.value == pytest.approx(6.0)
 
 
@@ -108,7 +111,7 @@ def test_what_a_device_cannot_do_is_a_row_and_the_sweep_goes_on(monkeypatch, err
     statuses = {(o.case.size, o.case.device): o.status for o in run.outcomes}
     assert len(run.outcomes) == 6 and set(statuses) == {(n, d) for n in (64, 65, 66) for d in ("cpu", "mps")}
     assert {key for key, status in statuses.items() if status != CONVERGED} == {(65, "mps")}
-    assert run.failures[0].error == "MPS backend out of memory (limit 1 GB)."
+    assert tell(run.failures[0].error) == "MPS backend out of memory (limit 1 GB)."
     assert machine.released > 0
 
 
@@ -122,7 +125,7 @@ def test_a_device_that_fails_for_good_is_left_alone_and_says_so_once(monkeypatch
     machine = Machine({"cpu": constant(1e-3), "mps": breaks})
     watcher = swept(machine, monkeypatch, (64, 65, 66))
     assert [m.case.size for m in watcher.run.measurements] == [64, 65, 66]
-    first, *later = (failure.error for failure in watcher.run.failures)
+    first, *later = (tell(failure.error) for failure in watcher.run.failures)
     assert first == "device-side assert triggered"
     assert len(later) == 2 and set(later) == {
         "Not tried. It stopped working (device-side assert triggered): start the program again to use it."
@@ -136,7 +139,7 @@ def test_a_clock_that_goes_backwards_ends_as_a_row(monkeypatch):
 
     run = swept(Machine({"cpu": back}), monkeypatch, (64, 65, 66)).run
     assert [o.status for o in run.outcomes] == [CONVERGED, "failed", CONVERGED]
-    assert "clock went backwards" in run.failures[0].error
+    assert "clock went backwards" in tell(run.failures[0].error)
 
 
 def test_what_would_not_fit_is_not_tried(monkeypatch):
@@ -147,7 +150,7 @@ def test_what_would_not_fit_is_not_tried(monkeypatch):
     measure(SweepPlan("fake", (64, 1000), ("cpu",), QUICK), watcher)
     fits, too_large = watcher.run.outcomes
     assert fits.status == CONVERGED
-    assert isinstance(too_large, Failure) and "needs 4.00 MB" in too_large.error
+    assert isinstance(too_large, Failure) and "needs 4.00 MB" in tell(too_large.error)
 
 
 def test_a_bug_of_ours_is_not_taken_for_a_failing_device(monkeypatch):

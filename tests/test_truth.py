@@ -18,6 +18,7 @@ from bench.records.budget import EFFORTS
 from bench.records.case import again
 from bench.records.measurement import WRONG
 from bench.storage.reading import from_json
+from bench.text.tell import tell
 
 ROOT = Path(__file__).parent.parent
 
@@ -64,7 +65,7 @@ def test_throttling_is_flagged_and_leaves_the_paired_speed_up_as_it_is(monkeypat
     run = swept(machine, monkeypatch, [64], "standard")
     assert run.speedup(run.measurements[1]).value == pytest.approx(3, rel=0.05)
     for m in run.measurements:
-        (flag,) = m.flags
+        (flag,) = map(tell, m.flags)
         assert "slower while it was measured" in flag and float(flag.split()[2]) == pytest.approx(1.5, rel=0.05)
 
 
@@ -86,7 +87,7 @@ def test_the_crossover_of_a_sweep_is_the_true_one(monkeypatch):
 
 SWEEP = """
 import json, os, sys, emulated_mps
-from bench.__main__ import main
+from bench.cli.main import main
 sizes = [int(n) for n in sys.argv[2].split(",")]
 main(['sweep', '--sizes', sys.argv[2], '--devices', 'mps', '--effort', 'quick', '--out', sys.argv[1]])
 truth = {n: emulated_mps.true_seconds('mv', n) for n in sizes}
@@ -114,14 +115,14 @@ def emulated_sweep(tmp_path, sizes, **settings):
 REPLAY = """
 import json, os, sys, emulated_mps
 from functools import partial
-from bench import models, ops, replay, timing
-from bench.cases import EFFORTS
-from bench.plans import ReplayPlan, SweepPlan, TrainingPlan
-from bench.export import to_json
-from bench.runner import Runner
+from bench.measure import clock, replay
+from bench.measure.plans import ReplayPlan, SweepPlan, TrainingPlan
+from bench.measure.runner import Runner
+from bench.records.budget import EFFORTS
+from bench.storage.writing import to_json
 
 true = {"wall": [], "cpu": []}  # of each batch, in order, by other clocks than the program's
-both = timing.time_both
+both = clock.time_both
 
 def watched(work, synchronize):
     synchronize()
@@ -132,7 +133,7 @@ def watched(work, synchronize):
     true["wall"].append(emulated_mps.stats()["device_seconds"] - before)
     return found
 
-timing.time_both = watched
+clock.time_both = watched
 training = TrainingPlan(("mlp",), ("mps",), batches=(200,), images=4000, data="synthetic")
 plan = ReplayPlan(SweepPlan("matvec", (1000, 1500), ("mps",), EFFORTS["quick"]), training)
 runner = Runner()
@@ -170,7 +171,7 @@ def test_the_error_that_the_replay_shows_is_the_true_one(tmp_path):
 
 FALLBACK = """
 import os, sys
-from bench.__main__ import main
+from bench.cli.main import main
 main(['sweep', '--op', 'matvec', '--sizes', '100,200', '--devices', 'mps', '--effort', 'quick', '--out', sys.argv[1]])
 os._exit(0)
 """
@@ -184,11 +185,11 @@ def test_an_operator_that_falls_back_to_the_cpu_is_flagged(tmp_path, variable):
     run = from_json(out.read_text())
     assert run.environment.variables["PYTORCH_ENABLE_MPS_FALLBACK"] == variable
     if variable == "0":
-        assert len(run.failures) == 2 and all("not currently implemented" in o.error for o in run.failures)
+        assert len(run.failures) == 2 and all("not currently implemented" in tell(o.error) for o in run.failures)
         return
     assert len(run.measurements) == 2
     for m in run.measurements:
-        assert any("operator mv, which the device lacks, ran" in flag for flag in m.flags), m.flags
+        assert any("operator mv, which the device lacks, ran" in tell(flag) for flag in m.flags), m.flags
     assert any("FALLBACK" in line for line in caveats(run)) and any("lacks, ran" in line for line in caveats(run))
 
 
@@ -220,7 +221,7 @@ def test_the_emulated_devices_true_time_is_read_within_three_per_cent(tmp_path):
 def test_a_wrong_device_is_struck_out_at_every_size(tmp_path):
     run, _ = emulated_sweep(tmp_path, (100, 500), wrong_ops="mv", wrong_error=0.01)
     assert [m.status for m in run.measurements] == [WRONG, WRONG]
-    assert all("differs from the reference by 1.0 %" in m.reason for m in run.measurements)
+    assert all("differs from the reference by 1.0 %" in tell(m.reason) for m in run.measurements)
 
 
 @pytest.mark.alone
@@ -230,7 +231,7 @@ def test_a_throttling_device_is_flagged(tmp_path):
         of_rounds = truth["1000"] * (len(steady.measurements[0].samples_s) + 2 * len(steady.measurements[0].rounds))
         middle = truth["all"] - of_rounds / 2
         run, _ = emulated_sweep(tmp_path, (1000,), throttle_after_s=middle, throttle_factor=1.5, **SLOW)
-        found = [flag for flag in run.measurements[0].flags if "slower while it was measured" in flag]
+        found = [flag for flag in run.measurements[0].flags if "slower while it was measured" in tell(flag)]
         assert found, run.measurements[0]
         assert float(found[0].split()[2]) == pytest.approx(1.5, rel=0.05)
 

@@ -17,6 +17,7 @@ from bench.measure.verify_networks import check_answers, check_step, check_train
 from bench.records.case import Variant
 from bench.records.formats import WIDTHS, stored
 from bench.records.measurement import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
+from bench.text.tell import tell
 from bench.workloads.datasets import load
 from bench.workloads.inputs import draw_from
 from bench.workloads.networks import NETWORKS
@@ -43,7 +44,7 @@ def test_two_hundred_right_answers_are_right():
         name = rng.choice(list(OPERATIONS))
         size = rng.choice((16, 33, 100, 257) + (1500,) * (name == "matvec"))
         found = judge(name, size, seed=seed)
-        assert found.verdict == RIGHT and found.text == "", (name, size, seed, found)
+        assert found.verdict == RIGHT and found.reason is None, (name, size, seed, found)
         assert found.error < found.limit / 4, "with room to spare"
 
 
@@ -52,7 +53,7 @@ def test_two_hundred_right_answers_are_right():
 def test_a_value_off_by_a_hundredth_is_wrong(name, size):
     found = judge(name, size, lambda out: out * 1.01)
     assert found.verdict == WRONG and found.error == pytest.approx(0.01, rel=0.02)
-    assert found.text == "Its result differs from the reference by 1.0 %."
+    assert tell(found.reason) == "Its result differs from the reference by 1.0 %."
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -79,7 +80,7 @@ def test_a_band_of_nan_inside_is_wrong_even_where_nothing_is_compared(name):
         return out
 
     found = judge(name, size, spoil)
-    assert found.verdict == WRONG and "not finite" in found.text and found.error is None
+    assert found.verdict == WRONG and "not finite" in tell(found.reason) and found.error is None
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -118,7 +119,7 @@ def test_reduced_precision_is_named_and_not_called_wrong():
     function, inputs = op.build(draw_from(0), 300)
     tf32 = [(tensor.view(torch.int32) & ~0x1FFF).view(torch.float32) for tensor in inputs]
     found = checked(Judge(op, 300, function, inputs), lambda: function(*tf32))
-    assert found.verdict == REDUCED and "reduced precision" in found.text
+    assert found.verdict == REDUCED and "reduced precision" in tell(found.reason)
 
 
 def test_what_takes_too_long_to_check_is_unverified():
@@ -191,7 +192,7 @@ def test_scaled_gradients_are_wrong_though_the_loss_is_right(images, network, fr
     student, index = trainer(images, network)
     next(student.net.parameters()).register_hook(lambda grad: grad * 1.01)
     found = check_step(NETWORKS[network], student, index, fresh)
-    assert found.verdict == WRONG and "gradient" in found.text
+    assert found.verdict == WRONG and "gradient" in tell(found.reason)
 
 
 @pytest.mark.parametrize("network", QUICK)
@@ -201,7 +202,7 @@ def test_frozen_weights_are_wrong(images, network, fresh):
     student, index = trainer(images, network)
     student._optimizer.param_groups[0]["params"].pop(0)
     found = check_step(NETWORKS[network], student, index, fresh)
-    assert found.verdict == WRONG and "weights did not move" in found.text
+    assert found.verdict == WRONG and "weights did not move" in tell(found.reason)
 
 
 def test_tf32_in_convolutions_is_named_where_pytorch_uses_it_and_wrong_elsewhere(images, monkeypatch):
@@ -235,7 +236,7 @@ def test_what_is_wrong_only_with_tf32_is_reduced_and_what_is_wrong_without_it_to
         assert torch.backends.cudnn.allow_tf32
         found = check_step(NETWORKS["convnet"], student, index, fresh=True)
         assert found.verdict == verdict and torch.backends.cudnn.allow_tf32, found
-        assert verdict == WRONG or "TF32" in found.text
+        assert verdict == WRONG or "TF32" in tell(found.reason)
 
 
 def test_one_image_at_a_kink_is_no_wrong_device(images, monkeypatch):
@@ -255,7 +256,7 @@ def test_a_wrong_loss_is_wrong(images, network, monkeypatch):
     student, index = trainer(images, network)
     step = student.step
     monkeypatch.setattr(student, "step", lambda index: step(index) * 1.01)
-    assert "loss" in check_step(NETWORKS[network], student, index, fresh=True).text
+    assert "loss" in tell(check_step(NETWORKS[network], student, index, fresh=True).reason)
 
 
 @pytest.mark.parametrize("network", QUICK)

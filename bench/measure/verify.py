@@ -15,6 +15,7 @@ T. Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. C
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,8 +40,6 @@ FINITE_ON_CPU = 2**24  # elements; a larger output is tested for NaN where it li
 
 def pick(length: int) -> list[int]:
     """The first, the last, and a seeded random choice of ``range(length)``; all of it if it is short."""
-    import random
-
     if length <= PICKED:
         return list(range(length))
     return sorted({0, length - 1, *random.Random(length).sample(range(length), PICKED - 2)})

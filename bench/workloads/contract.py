@@ -18,6 +18,31 @@ if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
 
 Step = Callable[[], "Tensor"]  # one unit of work on tensors already in place
 Draw = Callable[..., "Tensor"]  # draw(*shape): uniform random numbers on the CPU, from the run's seed
+Rounding = Literal["sums", "elementwise", "softmax", "layernorm", "attention", "none"]  # of an honest answer
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """A linear operation's answer, summed over groups of lines with random signs, is that to inputs so summed."""
+
+    along: int  # dimension of the answer whose lines are looked at in turn
+    mixed: int  # dimension of the answer that is summed
+    inputs: Callable[..., tuple[Tensor, ...]]  # inputs(mix, *inputs), where mix(input, dimension) sums
+    exact: Callable[..., Tensor]  # exact(lines, *inputs): lines of the answer
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The right answer of an operation, and how far off an honest one may be. See ``references.py``."""
+
+    exact: Callable[..., Tensor]  # exact(lines, *inputs): lines (a slice of one dimension) of the right answer
+    rounding: Rounding = "sums"
+    terms: Callable[[int], int] = lambda size: 1  # how many numbers an element of the answer sums
+    magnitude: Callable[..., Tensor] | None = None  # (exact, lines, *inputs) of what is summed; None: of |inputs|
+    along: int = 0  # dimension of the answer that the lines are of
+    axes: tuple[str, ...] = ()  # names of its dimensions, where they are not image, channel, row, column
+    mixtures: tuple[Mixture, ...] = ()  # of an answer that is too large for float64
+    estimate: Callable[..., Tensor] | None = None  # as ``exact``, cheap and nearly right, for what is too large
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +53,7 @@ class Operation:
     title: str  # "Matrix × vector"
     formula: str  # for people: "B a, with B of m × m numbers and a of m"
     build: Callable[[Draw, int], tuple[Callable[..., Tensor], tuple[Tensor, ...]]]
+    truth: Truth  # how its answers are judged
     cost: Callable[[int, int], Cost]  # cost(size, width): ``width`` bytes a number
     axis: str = "m"  # label of the swept size
     memory: Callable[[int, int], int] | None = None  # bytes on a device, where they are more than the step moves

@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench.records.cost import Cost
-from bench.workloads.contract import Operation, by_name
+from bench.workloads import references
+from bench.workloads.contract import Mixture, Operation, Truth, by_name
+from bench.workloads.references import convolution, product
 
 if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
     from torch import Tensor
@@ -53,6 +55,12 @@ def _convolved_rows(rows: list[int], image: Tensor, weight: Tensor) -> Tensor:
     return conv2d(around.transpose(0, 1), weight)[:, :, 0].transpose(0, 1)[None]
 
 
+PRODUCT = (  # sums of columns, row by row, and sums of rows, column by column
+    Mixture(-2, -1, lambda mix, a, b: (a, mix(b, -1)), product),
+    Mixture(-1, -2, lambda mix, a, b: (mix(a, -2), b), references.product_columns),
+)
+CONVOLUTION = (Mixture(2, 1, lambda mix, image, weight: (image, mix(weight, 0)), convolution),)  # of channels
+
 OPERATIONS: Mapping[str, Operation] = by_name(
     (
         Operation(
@@ -60,6 +68,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Matrix × vector",
             formula="B a, where B has m × m numbers and a has m",
             build=lambda draw, m: (operator.matmul, (draw(m, m), draw(m))),
+            truth=Truth(product, terms=lambda m: m),
             cost=lambda m, width: Cost(2 * m * m, width * (m * m + 2 * m)),
             terms=lambda m: m,
             picked=(0,),
@@ -70,6 +79,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Matrix × matrix",
             formula="A B, where both have m × m numbers",
             build=lambda draw, m: (operator.matmul, (draw(m, m), draw(m, m))),
+            truth=Truth(product, terms=lambda m: m, along=-2, mixtures=PRODUCT),
             cost=lambda m, width: Cost(2 * m**3, width * 3 * m * m),
             terms=lambda m: m,
             picked=(0, 1),
@@ -80,6 +90,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Batched matrix × matrix",
             formula=f"{BATCH} products A B at once, where each matrix has m × m numbers",
             build=lambda draw, m: (operator.matmul, (draw(BATCH, m, m), draw(BATCH, m, m))),
+            truth=Truth(product, terms=lambda m: m, along=-2, mixtures=PRODUCT),
             cost=lambda m, width: Cost(BATCH * 2 * m**3, BATCH * width * 3 * m * m),
             terms=lambda m: m,
             picked=(1, 2),
@@ -90,6 +101,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Elementwise a × b + c",
             formula="a × b + c, number by number, where each has m × m numbers",
             build=lambda draw, m: (lambda a, b, c: c.addcmul(a, b), (draw(m, m), draw(m, m), draw(m, m))),
+            truth=Truth(references.elementwise, "elementwise", terms=lambda m: 2),
             cost=lambda m, width: Cost(2 * m * m, width * 4 * m * m),
             terms=lambda m: 2,
             picked=(0,),
@@ -100,6 +112,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Sum of each row",
             formula="the sum of each row of m × m numbers",
             build=lambda draw, m: (lambda a: a.sum(1), (draw(m, m),)),
+            truth=Truth(references.row_sums, terms=lambda m: m),
             cost=lambda m, width: Cost(m * m, width * (m * m + m)),
             terms=lambda m: m,
             picked=(0,),
@@ -110,6 +123,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Softmax",
             formula="the softmax of each row of m × m numbers",
             build=lambda draw, m: (lambda a: a.softmax(1), (draw(m, m),)),
+            truth=Truth(references.softmax, "softmax", lambda m: m, references.itself),
             cost=lambda m, width: Cost(5 * m * m, width * 2 * m * m),
             terms=lambda m: m,
             scale="largest",
@@ -121,6 +135,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Layer normalisation",
             formula="each row of m × m numbers less its mean, over its deviation, scaled and shifted",
             build=lambda draw, m: (_layer_norm(), (draw(m, m), draw(m), draw(m))),
+            truth=Truth(references.layernorm, "layernorm", lambda m: m, references.layernorm_magnitude),
             cost=lambda m, width: Cost(8 * m * m, width * (2 * m * m + 2 * m)),
             terms=lambda m: m,
             scale="largest",
@@ -132,6 +147,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Convolution",
             formula="a 3 × 3 convolution of an image of m × m points from 3 channels to 16",
             build=lambda draw, m: (_conv2d(), (draw(1, 3, m, m), draw(16, 3, 3, 3))),
+            truth=Truth(convolution, terms=lambda m: 27, along=2, mixtures=CONVOLUTION),
             cost=lambda m, width: Cost(2 * 9 * 3 * 16 * m * m, width * (19 * m * m + 9 * 3 * 16)),
             terms=lambda m: 27,
             picked=(2,),
@@ -145,6 +161,15 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (
                 torch_function("nn.functional.scaled_dot_product_attention"),
                 tuple(draw(1, HEADS, m, HEAD_DIM) for _ in range(3)),
+            ),
+            truth=Truth(
+                references.attention,
+                "attention",
+                lambda m: m + HEAD_DIM,
+                references.attention_magnitude,
+                along=2,
+                axes=("image", "head", "row", "column"),
+                estimate=references.attention_estimate,
             ),
             cost=lambda m, width: Cost(HEADS * (4 * HEAD_DIM + 5) * m * m, width * 4 * HEADS * m * HEAD_DIM),
             memory=lambda m, width: width * (4 * HEADS * m * HEAD_DIM + HEADS * m * m),  # if the kernel keeps weights
@@ -161,6 +186,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
                 torch_function("nn.functional.embedding"),
                 ((draw(m) * VOCABULARY).long(), draw(VOCABULARY, VECTOR)),
             ),
+            truth=Truth(references.gathered, "none"),
             cost=lambda m, width: Cost(0, m * (INDEX + 2 * width * VECTOR)),
             memory=lambda m, width: width * VECTOR * (VOCABULARY + m) + INDEX * m,
             picked=(0,),
@@ -171,6 +197,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Sort",
             formula="each row of m × m numbers in ascending order",
             build=lambda draw, m: (lambda a: a.sort(1).values, (draw(m, m),)),
+            truth=Truth(references.ascending, "none"),
             cost=lambda m, width: Cost(m * m * max(1, math.ceil(math.log2(m))), width * 2 * m * m),
             memory=lambda m, width: (2 * width + 2 * INDEX) * m * m,
             picked=(0,),
@@ -181,6 +208,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Top 10",
             formula="the ten largest numbers of each row of m × m",
             build=lambda draw, m: (lambda a: a.topk(10, 1).values, (draw(m, m),)),
+            truth=Truth(references.largest, "none"),
             cost=lambda m, width: Cost(m * m, width * m * (m + 10)),
             memory=lambda m, width: width * m * m + 10 * (width + INDEX) * m,
             picked=(0,),
@@ -191,6 +219,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Copy to the device",
             formula="a copy of m × m numbers from main memory to the device",
             build=lambda draw, m: (lambda a, device="cpu": a.to(device, copy=True), (draw(m, m),)),
+            truth=Truth(references.the_same, "none"),
             cost=lambda m, width: Cost(0, width * 2 * m * m),
             inputs_on="host",
             picked=(0,),
@@ -201,6 +230,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Copy from the device",
             formula="a copy of m × m numbers from the device to main memory",
             build=lambda draw, m: (lambda a: a.to("cpu", copy=True), (draw(m, m),)),
+            truth=Truth(references.the_same, "none"),
             cost=lambda m, width: Cost(0, width * 2 * m * m),
             picked=(0,),
             part=rows,

@@ -21,6 +21,11 @@ def product(rows: slice, a: Tensor, b: Tensor) -> Tensor:
     return a[..., rows, :].double() @ b.double()
 
 
+def product_columns(columns: slice, a: Tensor, b: Tensor) -> Tensor:
+    """Columns of A B."""
+    return a.double() @ b[..., columns].double()
+
+
 def elementwise(rows: slice, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     return c[rows].double().addcmul(a[rows].double(), b[rows].double())
 

@@ -1,0 +1,103 @@
+"""Large products judged whole, in the time of reading them: Freivalds' check, line by line and group by group.
+
+C = A B is tested as C X = A (B X), where X sums groups of columns with random signs: each row of C gives one number a
+group, off by the rounding of the group's elements (its square root more than one element's) unless something is wrong
+there. The same with groups of rows tests it column by column. A convolution is summed over its channels.
+R. Freivalds, Probabilistic machines can use less running time, IFIP Congress 1977.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bench.measure.verification.limits import Limits
+from bench.measure.verification.population import Population
+from bench.workloads.contract import Mixture
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PART = 2**19  # numbers that are looked at together: they stay in a core's cache
+
+
+class Mixed:
+    """One way of summing an answer, with what it should give for all the answers to the same inputs."""
+
+    def __init__(self, mixture: Mixture, inputs: Sequence[Tensor], positive: bool, length: int, groups: int) -> None:
+        import torch
+
+        self.mixture = mixture
+        self.width = -(-length // groups)
+        signs = torch.randint(0, 2, (length,), generator=torch.Generator().manual_seed(length)).mul_(2).sub_(1)
+        self._mix: Callable[[Tensor, int], Tensor] = partial(_summed, signs.double(), self.width)
+        self._inputs = mixture.inputs(self._mix, *inputs)
+        whole: Callable[[Tensor, int], Tensor] = partial(_summed, None, self.width)
+        sizes = inputs if positive else [one.abs() if one.is_floating_point() else one for one in inputs]
+        self._sizes = mixture.inputs(whole, *sizes)
+        widths = torch.full((-(-length // self.width),), float(self.width), dtype=torch.float64)
+        widths[-1] = length - self.width * (len(widths) - 1)
+        self._roots = widths.sqrt()
+        self._known: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def compare(self, out: Tensor, limits: Limits, threshold: float | None = None) -> Population:
+        """The errors of all sums of ``out``, each relative to what the rounding of so many elements is relative to."""
+        along, mixed = self.mixture.along, self.mixture.mixed
+        shape = list(out.shape)
+        shape[mixed] = len(self._roots)
+        found = Population(shape, limits, threshold)
+        for lines in slices(out.shape[along], out.numel() // out.shape[along]):
+            exact, scale = self._expected(lines, mixed, out.dim())
+            part = self._mix(out.narrow(along, lines.start, lines.stop - lines.start), mixed)
+            found.add(part, exact, scale, along, range(lines.start, lines.stop))
+        return found
+
+    def _expected(self, lines: slice, mixed: int, dimensions: int) -> tuple[Tensor, Tensor]:
+        if lines.start not in self._known:
+            exact = self.mixture.exact(lines, *self._inputs)
+            shape = [1] * dimensions
+            shape[mixed] = -1
+            scale = self.mixture.exact(lines, *self._sizes) / self._roots.view(shape)
+            self._known[lines.start] = exact, scale
+        return self._known[lines.start]
+
+
+def slices(length: int, numbers: int) -> Iterator[slice]:
+    """Parts of ``range(length)``; a line of it has so many ``numbers``."""
+    step = max(1, PART // max(1, numbers))
+    return (slice(first, min(first + step, length)) for first in range(0, length, step))
+
+
+def groups_for(flops: float, mixtures: Sequence[Mixture], length: int, budget: float) -> int:
+    """How many sums a line may have so that they cost ``budget`` in all, where the whole answer costs ``flops``."""
+    one = 2 * len(mixtures) * flops / length  # of a group: the sums, and what they are relative to
+    return max(min(FEWEST, length), min(length, math.floor(budget / one)))
+
+
+FEWEST = 4  # groups, however long they take
+
+
+def _summed(signs: Tensor | None, width: int, tensor: Tensor, dimension: int) -> Tensor:
+    """Sums of ``width`` neighbours along a dimension, with signs; float64, made part by part."""
+    import torch
+
+    lines = tensor.movedim(dimension, -1)
+    flat = lines.reshape(-1, lines.shape[-1]) if lines.is_contiguous() or lines.dim() == 1 else None
+    if flat is not None:
+        parts = [_sums(signs, width, flat[one]) for one in slices(len(flat), flat.shape[-1])]
+        return torch.cat(parts).view(*lines.shape[:-1], -1).movedim(-1, dimension)
+    parts = [_sums(signs, width, lines[..., one, :]) for one in slices(lines.shape[-2], lines.numel() // lines.shape[-2])]
+    return torch.cat(parts, -2).movedim(-1, dimension)
+
+
+def _sums(signs: Tensor | None, width: int, lines: Tensor) -> Tensor:
+    import torch
+
+    lines = lines.double() if signs is None else lines.double() * signs
+    full = lines.shape[-1] // width * width
+    sums = lines[..., :full].unflatten(-1, (full // width, width)).sum(-1)
+    if full == lines.shape[-1]:
+        return sums
+    return torch.cat((sums, lines[..., full:].sum(-1, keepdim=True)), -1)
