@@ -267,6 +267,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from bench.storage.store import open_store
+from bench.records.reason import quoted
 from fakes import measurement, sweep
 run = replace(sweep({64: {"cpu": 1.0}}), outcomes=())
 with (store := open_store(Path(sys.argv[1]))).claim():
@@ -274,7 +275,7 @@ with (store := open_store(Path(sys.argv[1]))).claim():
     print("begun", run_id, flush=True)
     for n in range(int(sys.argv[2])):
         outcome = measurement("cpu", n + 16, 1e-3)
-        store.about_to(run_id, outcome.case, "round 1", durable=n % 2 == 0)
+        store.about_to(run_id, outcome.case, quoted("round 1"), durable=n % 2 == 0)
         store.add(run_id, outcome)
         print("kept", n + 16, flush=True)
     sys.stdin.read()

@@ -25,6 +25,7 @@ FASTER: Final = "faster"
 SLOWER: Final = "slower"
 EQUAL: Final = "same"
 UNDECIDED: Final = "undecided"
+EACH: tuple[PairVerdict, ...] = (FASTER, SLOWER, EQUAL, UNDECIDED)
 OVERALL: Mapping[PairVerdict, str] = {  # kinds
     FASTER: "faster_overall",
     SLOWER: "slower_overall",
@@ -101,7 +102,7 @@ def summary(comparison: Comparison, first: str, second: str) -> Reason:
         return because("nothing_common")
     if overall is None:
         return because("none_comparable", second=second, first=first, total=total)
-    counts = [(sum(p.verdict == v for p in comparison.pairs), v) for v in (FASTER, SLOWER, EQUAL, UNDECIDED)]
+    counts = [(sum(p.verdict == v for p in comparison.pairs), v) for v in EACH]
     told = tuple(because(COUNTED[verdict], n=n) for n, verdict in counts if n)
     verdict = because(OVERALL[comparison.verdict], first=first, second=second, figure=overall)
     return because("compared", verdict=verdict, total=total, told=told)

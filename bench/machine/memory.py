@@ -50,7 +50,8 @@ def _counter():
 
         def __init__(self) -> None:
             super().__init__()
-            self._now, self._seen = 0, {}
+            self._now = 0
+            self._seen: dict[int, int] = {}
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             for tensor in tree_leaves((args, kwargs)):

@@ -88,9 +88,11 @@ def warm_up(
 
     A device raises its clock over the first tenths of a second; how many depends on the device.
     """
-    began, recent = now(), []
+    began = now()
+    recent: list[float] = []
     while now() - began < longest_s:
-        stretch, times = now(), []
+        stretch = now()
+        times: list[float] = []
         while not times or now() - stretch < STEADY_S:
             times.append(time_block(step, synchronize, calls).per_step)
         recent = [*recent[-2:], sorted(times)[len(times) // 2]]

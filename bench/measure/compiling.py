@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.records.formats import computed, stored
 from bench.records.reason import DeviceRefused
@@ -18,7 +18,7 @@ _NUMBERS = itertools.count()
 LIMIT = 256  # compilations of one function: each shape, format and mode takes one
 
 
-def compiled(function: Callable) -> Callable:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, or network, compiled at its first call; each shape for itself.
 
     PyTorch calls the plain function, with a warning, once it has compiled one too often. That would be measured
@@ -29,7 +29,7 @@ def compiled(function: Callable) -> Callable:
 
     dynamo.recompile_limit, dynamo.fail_on_recompile_limit_hit = LIMIT, True
 
-    def call(*inputs, **named):
+    def call(*inputs: Any, **named: Any) -> Any:
         return function(*inputs, **named)
 
     # PyTorch keeps what it compiled by code, and counts by it: with code of its own, what is compiled for one variant
@@ -68,7 +68,7 @@ def answer(call: Callable[[Tensor], Tensor], x: Tensor, device: str, dtype: str)
     return out if out.dtype.itemsize >= 4 else out.float()
 
 
-def autocast(device: str, dtype: str) -> AbstractContextManager:
+def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
     """Within it products are computed as ``dtype`` says. RuntimeError where PyTorch can't on this device."""
     import torch
 

@@ -26,11 +26,12 @@ def infer(setup: Setup, state: VariantState) -> None:
     plan, trainer = setup.plan, state.trainer
     (training, case, *_), batches = setup.cases(state.variant), setup.order(0)
     spent = sum(state.epochs_s)
-    samples, seconds, seen = [], 0.0, 0
+    samples: list[float] = []
+    seconds, seen = 0.0, 0
     trainer.wake(batches[0])
     trainer.net.eval()
     for part in parts(batches, 2 * state.steps):
-        block, images = setup.timed_block(lambda p=part: trainer.infer_all(p), trainer.device, part)
+        block, images = setup.timed_block(partial(trainer.infer_all, part), trainer.device, part)
         samples.append(block / images * setup.batch)
         seconds, seen = seconds + block, seen + images
         part_done = 0.9 + 0.08 * seen / plan.images
@@ -63,7 +64,8 @@ def infer_singles(setup: Setup, state: VariantState) -> None:
         trainer.infer(image)
         sync()
 
-    samples, spent = [], 0.0
+    samples: list[float] = []
+    spent = 0.0
     with setup.control.timed():
         first = clock.time_block(one, sync)
         warm = min(clock.time_block(one, sync).seconds for _ in range(WARM_UPS))

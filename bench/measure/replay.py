@@ -157,7 +157,7 @@ class _Trainings:
             x, y = x.to(device.torch), y.to(device.torch)
             loss = cross_entropy(net(x), y)
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
 
         for _ in range(self._plan.epochs):

@@ -98,11 +98,11 @@ class _Group:
         while samplers and not all(s.verdict(self._budget) for s in samplers):
             rounds += 1
             for sampler in order.sample(samplers, len(samplers)):
-                if not self._attempt(sampler.case, lambda s=sampler, r=rounds: self._visit(s, r)):
+                if not self._attempt(sampler.case, partial(self._visit, sampler, rounds)):
                     samplers.remove(sampler)
         while samplers:
             sampler = samplers.pop(0)
-            self._attempt(sampler.case, lambda s=sampler: self._conclude(s))
+            self._attempt(sampler.case, partial(self._conclude, sampler))
             del sampler
         self._judges.clear()
         forget_compiled()
@@ -115,7 +115,7 @@ class _Group:
         from bench.workloads.inputs import draw_from
 
         samplers: list[Sampler] = []
-        built: list = []
+        built: list[tuple[str, tuple[Callable[..., Tensor], tuple[Tensor, ...]]]] = []
 
         def build() -> None:
             function, inputs = self._operation.build(draw_from(self._plan.seed), self._n)
@@ -134,10 +134,15 @@ class _Group:
             if why := self._faults.why_not(case.device):
                 self._finish(Failure(case, why))
                 continue
-            self._attempt(case, lambda case=case: samplers.append(self._sampler(case, *ready[case.dtype])))
+            self._attempt(case, partial(self._begin, case, *ready[case.dtype], samplers))
         return samplers
 
-    def _sampler(self, case: Case, function, inputs: tuple[Tensor, ...]) -> Sampler:
+    def _begin(
+        self, case: Case, function: Callable[..., Tensor], inputs: tuple[Tensor, ...], samplers: list[Sampler]
+    ) -> None:
+        samplers.append(self._sampler(case, function, inputs))
+
+    def _sampler(self, case: Case, function: Callable[..., Tensor], inputs: tuple[Tensor, ...]) -> Sampler:
         import torch
 
         from bench.machine.devices import fallback_flags
@@ -180,7 +185,8 @@ class _Group:
         from bench.measure.verify import worse
 
         self._say(sampler.case, because("stage_checking"), sampler.samples, 0.97)  # a crash here is this case's
-        sampler.check = worse(sampler.check, self._judges[sampler.case.dtype].check(sampler.step, sampler.outline))
+        after = self._judges[sampler.case.dtype].check(sampler.step, sampler.outline)
+        sampler.check = worse(sampler.check, after) if sampler.check else after
         ceiling = self._ceilings[sampler.case.device]
         self._finish(sampler.measurement(self._budget, ceiling))
 
@@ -191,7 +197,7 @@ class _Group:
             with autocast(kind_of(case.device), case.dtype) if case else nullcontext():
                 work()
 
-        error = self._faults.fails(case and case.device, as_the_case_says, case.threads if case else 0)
+        error = self._faults.fails(case.device if case else None, as_the_case_says, case.threads if case else 0)
         if error:
             for one in self._plan.group(self._n) if case is None else (case,):
                 self._finish(Failure(one, error))

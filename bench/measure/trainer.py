@@ -59,7 +59,8 @@ class Trainer:
         self._dtype = getattr(torch, stored(variant.dtype))
         self.net = network.make()
         self.net.load_state_dict(weights)
-        self.net.to(device.torch, self._dtype, memory_format=self._layout).train()
+        self.net.to(device.torch, self._dtype)
+        self.net.to(memory_format=self._layout).train()
         self._call = compiled(self.net) if variant.compiled else self.net
         self.learning_rate = plan.learning_rate
         self._optimizer = torch.optim.Adam(self.net.parameters(), lr=plan.learning_rate)
@@ -120,7 +121,7 @@ class Trainer:
         self.net.train(training)
         self.device.synchronize()
 
-    def phases(self, work: Callable[[Tensor, Lap], object], index: Tensor, repeats: int) -> dict[str, tuple]:
+    def phases(self, work: Callable[[Tensor, Lap], object], index: Tensor, repeats: int) -> dict[str, tuple[float, ...]]:
         """Seconds of each phase of ``work(index, lap)``, waiting for the device after each, ``repeats`` times."""
         found: dict[str, tuple[float, ...]] = {}
         for _ in range(repeats):

@@ -71,7 +71,7 @@ def record(
         status, reason = NOISY, few
     if check.verdict == WRONG:
         status, reason = WRONG, check.reason
-    flags = (*state.flags, *([check.reason] if check.verdict == REDUCED else []))
+    flags = (*state.flags, *([check.reason] if check.verdict == REDUCED and check.reason else []))
     setup.finish(
         Measurement(
             case,

@@ -102,6 +102,7 @@ class Judge:
         """How far ``out`` is from the right answer."""
         import torch
 
+        assert self._exact is not None  # ``check`` has seen to it
         finite = torch.isfinite(out if out.numel() > FINITE_ON_CPU else out.cpu())
         if not bool(finite.all()):
             share = 1 - finite.sum().item() / finite.numel()

@@ -18,10 +18,12 @@ from bench.records.reason import Reason, because
 from bench.workloads.contract import Network
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from bench.measure.trainer import Trainer
 
+Gradients = tuple["Tensor", dict[str, "Tensor"]]  # the loss, and gradients by name
+Errors = dict[tuple[Reason, str], float]  # of what, along or across
 LOSS_LIMIT, GRADIENT_LIMIT, UPDATE_LIMIT = 1e-3, 1e-3, 0.1
 SCALE_LIMIT = 5e-3  # of a loss, or of a gradient along itself: rounding averages out there, a wrong factor does not
 SCATTER_LIMIT = {"cuda": 5e-2}  # of a gradient across itself: cuDNN's convolutions use TF32 unless told otherwise
@@ -74,7 +76,7 @@ def _check_once(network: Network, trainer: Trainer, index: Tensor, fresh: bool) 
     unit = ROUNDOFF[computed(dtype)]  # formats of few digits are allowed more, and their yardstick shows how much
     yardstick = _yardstick(network, before, x, y, exact, FLOAT32 if dtype == "float64" else dtype)
     loss = trainer.step(index).cpu().double()
-    got = loss, {name: p.grad.cpu().double() for name, p in trainer.net.named_parameters()}
+    got = loss, _gradients(trainer.net)
     limits = {"along": SCALE_LIMIT, "across": SCATTER_LIMIT.get(trainer.device.name, REDUCED_LIMIT)}
     few = unit > FEW_DIGITS
     most = {kind: max(largest, FEW[kind] * unit) for kind, largest in LARGEST_LIMIT.items()}
@@ -125,7 +127,7 @@ def check_trained(network: Network, trainer: Trainer, batches: Sequence[Tensor])
     return first if wrong or not others else others[0]
 
 
-def _reference(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor, dtype) -> tuple[Tensor, dict]:
+def _reference(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor, dtype: str) -> Gradients:
     """Loss and gradients by name, computed on the CPU in ``dtype``, given in float64."""
     import torch
 
@@ -134,10 +136,12 @@ def _reference(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor,
     net.load_state_dict(state)
     loss = torch.nn.functional.cross_entropy(answer(net, x.to(kind), "cpu", dtype), y)
     loss.backward()
-    return loss.detach().double(), {name: p.grad.double() for name, p in net.named_parameters()}
+    return loss.detach().double(), _gradients(net)
 
 
-def _yardstick(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor, exact, dtype: str) -> dict:
+def _yardstick(
+    network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor, exact: Gradients, dtype: str
+) -> Errors:
     """Errors of the CPU in the same format; empty where the CPU can't do it (an LSTM in float16)."""
     try:
         return _errors(_reference(network, state, x, y, dtype), exact, ROUNDOFF[computed(dtype)])
@@ -147,11 +151,16 @@ def _yardstick(network: Network, state: dict[str, Tensor], x: Tensor, y: Tensor,
         return {}
 
 
+def _gradients(net: nn.Module) -> dict[str, Tensor]:
+    """By parameter's name, on the CPU in float64; those of parameters that took no part are left out."""
+    return {name: p.grad.cpu().double() for name, p in net.named_parameters() if p.grad is not None}
+
+
 def _gradient(name: str) -> Reason:
     return because("gradient_of", name=name)
 
 
-def _errors(got: tuple[Tensor, dict], exact: tuple[Tensor, dict], unit: float) -> dict[tuple[Reason, str], float]:
+def _errors(got: Gradients, exact: Gradients, unit: float) -> Errors:
     """Relative errors of the loss and of each gradient, "along" the right one and "across" it.
 
     A gradient that is nothing beside all of them (of a bias before batch normalisation) is rounding alone; ``unit`` is

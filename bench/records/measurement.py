@@ -38,7 +38,9 @@ class Check:
     verdict: CheckVerdict  # RIGHT, REDUCED (precision, named but not wrong), UNVERIFIED or WRONG
     error: float | None  # the largest found, relative; None where it is no number
     limit: float | None  # the largest that the format explains
-    reason: Reason | None = None  # unless RIGHT
+    reason: Reason | None = None  # unless RIGHT, or RIGHT only in part
+    share: float = 1.0  # of the answer's elements, that were compared in full
+    where: Reason | None = None  # what is wrong lies
 
 
 @dataclass(frozen=True)

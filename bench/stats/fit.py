@@ -177,14 +177,17 @@ def _limits(w: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array(low), np.array([y.max(), y.max() - last + 1, 4.0, np.log(w[-2])])
 
 
-def _solve(rows: np.ndarray, w: np.ndarray, y: np.ndarray, sigma: np.ndarray, steps: int = 40):
+def _solve(
+    rows: np.ndarray, w: np.ndarray, y: np.ndarray, sigma: np.ndarray, steps: int = 40
+) -> tuple[np.ndarray, np.ndarray]:
     """Levenberg and Marquardt's least squares for all rows at once, each from where it stands: (rows, chi-squared).
 
     ``y`` is (sizes,) or (rows, sizes). Two hundred small fits in one go are faster than as many calls of SciPy's.
     """
     low, high = _limits(w, y.reshape(-1, len(w)).mean(axis=0))
     trial = np.column_stack([rows[:, :1], np.clip(rows[:, 1:], low, high)])
-    cost, damping, normal, pull = np.full(len(rows), np.inf), np.full(len(rows), 1e-2), 0.0, 0.0
+    cost, damping = np.full(len(rows), np.inf), np.full(len(rows), 1e-2)
+    normal, pull = np.zeros((len(rows), 4, 4)), np.zeros((len(rows), 4, 1))
     for _ in range(steps + 1):
         logs, slopes = _model(trial, w)
         rest, slopes = (y - logs) / sigma, slopes / sigma[:, None]

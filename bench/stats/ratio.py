@@ -64,9 +64,9 @@ def unpaired_ratio(reference: Sequence[Sequence[float]], candidate: Sequence[Seq
 
 def _stretches(rounds: Sequence[Sequence[float]]) -> np.ndarray:
     """Logarithms of the rounds' medians; of eight equal stretches if there are fewer than six rounds."""
-    filled = [a_round for a_round in rounds if len(a_round)]
+    filled: list[Sequence[float]] = [a_round for a_round in rounds if len(a_round)]
     if len(filled) < FEWEST:
-        filled = [part for part in np.array_split(np.concatenate(rounds), 8) if len(part)]
+        filled = [part.tolist() for part in np.array_split(np.concatenate(rounds), 8) if len(part)]
     return np.log([np.median(a_round) for a_round in filled])
 
 

@@ -96,20 +96,20 @@ def from_data(data: object) -> Run:
     return run
 
 
-def from_entry(entry: dict, where: str) -> Outcome:
+def from_entry(entry: dict[str, Any], where: str) -> Outcome:
     """The outcome that ``to_entry`` made; ``where`` it stands, for a FileError."""
     kind = Failure if entry.get("status") == FAILED else Measurement
     known = {field.name for field in fields(kind)}
     check = entry.get("check")
     if isinstance(check, dict) and "text" in check:  # of version 1
         entry = entry | {"check": {"reason": check["text"]} | check}
-    outcome = _validated(kind, {key: value for key, value in entry.items() if key in known}, where)
+    outcome: Outcome = _validated(kind, {key: value for key, value in entry.items() if key in known}, where)
     case = outcome.case
     _need(1 <= case.size <= LARGEST, f"{where}.case.size", because("must_be_at_least_1"))
     _need(DEVICE.fullmatch(case.device), f"{where}.case.device", because("must_be_a_device_such_as_cpu"))
     _need(_known(case.workload), f"{where}.case.workload", because("is_not_one_that_this_version_knows_update_the_pr"))
-    known = case.dtype in WIDTHS and case.layout in LAYOUTS and 0 <= case.threads <= MOST_THREADS
-    _need(known, f"{where}.case", because("has_an_unknown_dtype_layout_or_number_of_threads"))
+    computable = case.dtype in WIDTHS and case.layout in LAYOUTS and 0 <= case.threads <= MOST_THREADS
+    _need(computable, f"{where}.case", because("has_an_unknown_dtype_layout_or_number_of_threads"))
     if isinstance(outcome, Measurement):
         _check_measurement(outcome, where)
     return outcome

@@ -14,7 +14,7 @@ from bench.analysis.verdicts import verdicts
 from bench.records.case import Case
 from bench.records.reason import Reason, because
 from bench.records.run import Run
-from bench.storage.store import StoreError
+from bench.storage.database import StoreError
 
 if TYPE_CHECKING:
     from bench.storage.store import Store

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from bench.machine.home import bench_home
 from bench.records.case import Case
@@ -104,7 +105,9 @@ class Store(Database):
     def begin(self, run: Run, planned: Sequence[Case] = (), origin: str = "here", name: str = "") -> str:
         """A new run without outcomes; its id."""
         run_id, settings = uuid.uuid4().hex, run.settings
-        what = str(settings.get("operation") or ", ".join(map(str, settings.get("networks", ()))) or run.kind)
+        networks = settings.get("networks")
+        listed = ", ".join(map(str, networks)) if isinstance(networks, list | tuple) else ""
+        what = str(settings.get("operation") or listed or run.kind)
         row = {
             "id": run_id,
             "name": name,
@@ -185,7 +188,8 @@ class Store(Database):
 
     def heads(self, search: str = "", deleted: bool = False, limit: int = -1) -> list[Head]:
         """Runs, the newest first; those whose words hold every word of ``search``."""
-        where, values = ["deleted = ?"], [int(deleted)]
+        where = ["deleted = ?"]
+        values: list[object] = [int(deleted)]
         for word in search.split():
             like = "%" + word.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
             where.append("(" + " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in SEARCHED) + ")")
@@ -242,7 +246,7 @@ def _heads(db: sqlite3.Connection, where: str, values: Sequence[object], limit: 
 
 def _head(row: Sequence[object]) -> Head:
     """SQLite has no booleans, and keeps reasons as JSON."""
-    values = dict(zip(Head.__slots__, row, strict=True))
+    values: dict[str, Any] = dict(zip(Head.__slots__, row, strict=True))
     values["emulated"] = bool(values["emulated"])
     values |= {name: _reason(values[name]) for name in ("error", "summary", "stage")}
     return Head(**values)

@@ -71,7 +71,7 @@ def catalog(name: str) -> Mapping[str, str]:
     from babel.messages.pofile import read_po  # here, since a reader of English need not wait for it
 
     with (FOLDER / f"{name}.po").open("rb") as file:
-        return {message.id: message.string for message in read_po(file, name) if message.id}
+        return {str(message.id): str(message.string) for message in read_po(file, name) if message.id}
 
 
 @cache

@@ -12,9 +12,12 @@ PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"
 class Interval(Protocol):
     """A value between two ends, as an Estimate has them."""
 
-    value: float
-    low: float
-    high: float
+    @property
+    def value(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
 
 
 def si(value: float, unit: str, digits: int = 3) -> str:
