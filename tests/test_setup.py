@@ -275,10 +275,13 @@ def test_what_stands_in_or_on_the_accent_can_be_read(theme, page, sidebar):
 # ------------------------------------------------------------ tools
 
 
-@pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
-def test_the_code_is_tidy(command):
+TOOLS = (["ruff", "check", "--no-cache", "."], ["ruff", "format", "--check", "--no-cache", "."], ["mypy"])
+
+
+@pytest.mark.parametrize("command", TOOLS, ids=lambda command: " ".join(command[:2]))
+def test_the_code_is_tidy_and_its_types_agree(command):
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", *command, "--no-cache", "."],
+        [sys.executable, "-m", *command],
         cwd=ROOT,
         capture_output=True,
         text=True,
