@@ -42,6 +42,7 @@ class Truth:
     along: int = 0  # dimension of the answer that the lines are of
     axes: tuple[str, ...] = ()  # names of its dimensions, where they are not image, channel, row, column
     mixtures: tuple[Mixture, ...] = ()  # of an answer that is too large for float64
+    witness: Callable[..., float] | None = None  # witness(index, *inputs): an element, computed in another way
     estimate: Callable[..., Tensor] | None = None  # as ``exact``, cheap and nearly right, for what is too large
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench.records.cost import Cost
-from bench.workloads import references
+from bench.workloads import references, witnesses
 from bench.workloads.contract import Mixture, Operation, Truth, by_name
 from bench.workloads.references import convolution, product
 
@@ -68,7 +68,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Matrix × vector",
             formula="B a, where B has m × m numbers and a has m",
             build=lambda draw, m: (operator.matmul, (draw(m, m), draw(m))),
-            truth=Truth(product, terms=lambda m: m),
+            truth=Truth(product, terms=lambda m: m, witness=witnesses.product),
             cost=lambda m, width: Cost(2 * m * m, width * (m * m + 2 * m)),
             terms=lambda m: m,
             picked=(0,),
@@ -79,7 +79,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Matrix × matrix",
             formula="A B, where both have m × m numbers",
             build=lambda draw, m: (operator.matmul, (draw(m, m), draw(m, m))),
-            truth=Truth(product, terms=lambda m: m, along=-2, mixtures=PRODUCT),
+            truth=Truth(product, terms=lambda m: m, witness=witnesses.product, along=-2, mixtures=PRODUCT),
             cost=lambda m, width: Cost(2 * m**3, width * 3 * m * m),
             terms=lambda m: m,
             picked=(0, 1),
@@ -90,7 +90,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Batched matrix × matrix",
             formula=f"{BATCH} products A B at once, where each matrix has m × m numbers",
             build=lambda draw, m: (operator.matmul, (draw(BATCH, m, m), draw(BATCH, m, m))),
-            truth=Truth(product, terms=lambda m: m, along=-2, mixtures=PRODUCT),
+            truth=Truth(product, terms=lambda m: m, witness=witnesses.product, along=-2, mixtures=PRODUCT),
             cost=lambda m, width: Cost(BATCH * 2 * m**3, BATCH * width * 3 * m * m),
             terms=lambda m: m,
             picked=(1, 2),
@@ -101,7 +101,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Elementwise a × b + c",
             formula="a × b + c, number by number, where each has m × m numbers",
             build=lambda draw, m: (lambda a, b, c: c.addcmul(a, b), (draw(m, m), draw(m, m), draw(m, m))),
-            truth=Truth(references.elementwise, "elementwise", terms=lambda m: 2),
+            truth=Truth(references.elementwise, "elementwise", terms=lambda m: 2, witness=witnesses.elementwise),
             cost=lambda m, width: Cost(2 * m * m, width * 4 * m * m),
             terms=lambda m: 2,
             picked=(0,),
@@ -112,7 +112,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Sum of each row",
             formula="the sum of each row of m × m numbers",
             build=lambda draw, m: (lambda a: a.sum(1), (draw(m, m),)),
-            truth=Truth(references.row_sums, terms=lambda m: m),
+            truth=Truth(references.row_sums, terms=lambda m: m, witness=witnesses.row_sum),
             cost=lambda m, width: Cost(m * m, width * (m * m + m)),
             terms=lambda m: m,
             picked=(0,),
@@ -123,7 +123,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Softmax",
             formula="the softmax of each row of m × m numbers",
             build=lambda draw, m: (lambda a: a.softmax(1), (draw(m, m),)),
-            truth=Truth(references.softmax, "softmax", lambda m: m, references.itself),
+            truth=Truth(references.softmax, "softmax", lambda m: m, references.itself, witness=witnesses.softmax),
             cost=lambda m, width: Cost(5 * m * m, width * 2 * m * m),
             terms=lambda m: m,
             scale="largest",
@@ -135,7 +135,13 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Layer normalisation",
             formula="each row of m × m numbers less its mean, over its deviation, scaled and shifted",
             build=lambda draw, m: (_layer_norm(), (draw(m, m), draw(m), draw(m))),
-            truth=Truth(references.layernorm, "layernorm", lambda m: m, references.layernorm_magnitude),
+            truth=Truth(
+                references.layernorm,
+                "layernorm",
+                lambda m: m,
+                references.layernorm_magnitude,
+                witness=witnesses.layernorm,
+            ),
             cost=lambda m, width: Cost(8 * m * m, width * (2 * m * m + 2 * m)),
             terms=lambda m: m,
             scale="largest",
@@ -147,7 +153,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             title="Convolution",
             formula="a 3 × 3 convolution of an image of m × m points from 3 channels to 16",
             build=lambda draw, m: (_conv2d(), (draw(1, 3, m, m), draw(16, 3, 3, 3))),
-            truth=Truth(convolution, terms=lambda m: 27, along=2, mixtures=CONVOLUTION),
+            truth=Truth(convolution, terms=lambda m: 27, along=2, mixtures=CONVOLUTION, witness=witnesses.convolution),
             cost=lambda m, width: Cost(2 * 9 * 3 * 16 * m * m, width * (19 * m * m + 9 * 3 * 16)),
             terms=lambda m: 27,
             picked=(2,),
@@ -170,6 +176,7 @@ OPERATIONS: Mapping[str, Operation] = by_name(
                 along=2,
                 axes=("image", "head", "row", "column"),
                 estimate=references.attention_estimate,
+                witness=witnesses.attention,
             ),
             cost=lambda m, width: Cost(HEADS * (4 * HEAD_DIM + 5) * m * m, width * 4 * HEADS * m * HEAD_DIM),
             memory=lambda m, width: width * (4 * HEADS * m * HEAD_DIM + HEADS * m * m),  # if the kernel keeps weights

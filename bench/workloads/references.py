@@ -52,7 +52,7 @@ def layernorm_magnitude(exact: Tensor, rows: slice, a: Tensor, weight: Tensor, b
     a = a[rows].double()
     mean = a.mean(1, keepdim=True)
     deviation = ((a - mean).square_().mean(1, keepdim=True) + EPSILON).sqrt_()
-    return a.abs_().add_(mean.abs()).div_(deviation).mul_(weight.double().abs()).add_(bias.double().abs())
+    return a.abs().add_(mean.abs()).div_(deviation).mul_(weight.double().abs()).add_(bias.double().abs())
 
 
 def convolution(rows: slice, image: Tensor, weight: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ over thousands of honest answers by ``tests/performance/verification.py``; each 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.records.formats import computed
 from bench.workloads.contract import Rounding
@@ -22,6 +22,7 @@ TF32 = 2.0**-11  # unit roundoff of the factors
 SUMMED = 0.3  # standard deviation of a sum of k terms, in √k u
 ELEMENT, POPULATION = 8.0, 3.0  # of those for one element, and for the root of the mean square of all
 FEW = {"elementwise": 1.0, "softmax": 8.0, "layernorm": 8.0, "attention": 16.0, "sums": 0.0, "none": 0.0}  # further u
+SUMS = 1.0  # further roundings of the result, of the largest of very many sums
 REDUCED_BIAS = 8e-4  # a common factor that truncating to TF32 explains; 1 ± 1e-3 is none
 
 
@@ -32,10 +33,18 @@ class Limits:
     element: float  # of the largest error
     spread: float  # of the root of the errors' mean square
     bias: float  # of a factor that all elements have in common
+    median: float  # of what is no few faults among right elements, but in all of them
     reduced: float  # the largest error that a shorter format of the same hardware explains
-    reduced_bias: float
+    reduced_bias: float  # a common factor, less one, that it explains
     smallest: float  # number that the format holds in full; below it errors are absolute
     largest: float  # number of the format
+    roundoff: float  # of a result as it is written
+    summed: float = 1.0  # part of the limit that goes by what is added up; the rest goes by the result itself
+
+    def of_sums(self) -> Limits:
+        """Of sums of many elements with random signs, beside the root of how many they are: bell-shaped, so longer."""
+        more = SUMS * self.roundoff
+        return replace(self, element=self.element + more, reduced=self.reduced + more, summed=1.0)
 
 
 def limits_of(rounding: Rounding, terms: int, dtype: str) -> Limits:
@@ -49,7 +58,7 @@ def limits_of(rounding: Rounding, terms: int, dtype: str) -> Limits:
     cast = short != dtype
     smallest, largest = SMALLEST[short], LARGEST[short]
     if rounding == "none" and not cast:
-        return Limits(0.0, 0.0, 0.0, 4 * own + 2 * TF32, max(REDUCED_BIAS, 2 * own), smallest, largest)
+        return Limits(0.0, 0.0, 0.0, 0.0, 4 * own + 2 * TF32, max(REDUCED_BIAS, 2 * own), smallest, largest, own)
     summing = 2 * own if dtype == "float64" else ROUNDOFF["float32"]
     deviation = SUMMED * math.sqrt(terms) * summing
     few = FEW[rounding] * summing
@@ -61,8 +70,11 @@ def limits_of(rounding: Rounding, terms: int, dtype: str) -> Limits:
         element,
         POPULATION * deviation + few / 2 + own + factors / 2,
         deviation + few / 2 + own / 2 + factors / 2,
+        deviation + few / 4 + 0.75 * own + factors / 4,
         element + max(2 * TF32, 4 * own),
         max(REDUCED_BIAS, 2 * own),
         smallest,
         largest,
+        own,
+        1 - (2 * own + factors) / element,
     )

@@ -88,7 +88,9 @@ def _summed(signs: Tensor | None, width: int, tensor: Tensor, dimension: int) ->
     if flat is not None:
         parts = [_sums(signs, width, flat[one]) for one in slices(len(flat), flat.shape[-1])]
         return torch.cat(parts).view(*lines.shape[:-1], -1).movedim(-1, dimension)
-    parts = [_sums(signs, width, lines[..., one, :]) for one in slices(lines.shape[-2], lines.numel() // lines.shape[-2])]
+    parts = [
+        _sums(signs, width, lines[..., one, :]) for one in slices(lines.shape[-2], lines.numel() // lines.shape[-2])
+    ]
     return torch.cat(parts, -2).movedim(-1, dimension)
 
 

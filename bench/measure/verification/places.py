@@ -60,6 +60,13 @@ class Places:
             own[along] = int(indices[own[along]])
             self.first = tuple(own)
 
+    def mark(self, along: int, indices: np.ndarray) -> None:
+        """More lines that are taken for wrong as those looked at were."""
+        seen = self._seen[along % len(self.shape)]
+        before = seen.sum()
+        seen[indices] = True
+        self.count = int(self.count * seen.sum() / max(before, 1))
+
     def _part(self, lines: int, along: int) -> tuple[int, ...]:
         shape = list(self.shape)
         shape[along] = lines

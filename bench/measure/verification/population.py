@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 STRIDE = 61  # every so many errors are kept for the median
 OUTLIER = 16.0  # times the root of the mean square: no error of a common cause is so far out
-WIDESPREAD = 0.33  # of the limit of the errors' spread: a median above it is no few faults among right elements
 
 
 class Population:
@@ -42,7 +41,8 @@ class Population:
         """``out`` against ``exact``, both of the given ``indices`` in dimension ``along``; overwrites nothing."""
         itself = magnitude is exact  # all are positive
         out, exact = out.double(), exact.double()
-        scale = magnitude.double().clamp_min(self.limits.smallest)
+        scale = exact if itself else exact.abs().lerp_(magnitude.double(), self.limits.summed)
+        scale = scale.clamp_min(self.limits.smallest)
         errors = (out - exact).div_(scale)
         low, high = (one.item() for one in errors.aminmax()) if errors.numel() else (0.0, 0.0)
         if not (math.isfinite(low) and math.isfinite(high)) or not math.isfinite(scale.sum().item()):
@@ -69,6 +69,14 @@ class Population:
             self._along += errors.dot(weights).item()
             self._weight += weights.dot(weights).item()
         self._some.append(errors[::STRIDE].abs())
+
+    def add_right(self, number: int) -> None:
+        """So many elements that are right to the last bit."""
+        import torch
+
+        self.judged += number
+        self._weight += number
+        self._some.append(torch.zeros(-(-number // STRIDE), dtype=torch.float64))
 
     def _strange(
         self, out: Tensor, exact: Tensor, scale: Tensor, along: int, indices: Sequence[int] | np.ndarray
@@ -112,12 +120,22 @@ class Population:
     @property
     def within(self) -> bool:
         """Is it all rounding of the format?"""
-        limits = self.limits
-        return (
-            self.worst <= limits.element
-            and self.spread <= limits.spread
-            and abs(self.bias) <= limits.bias + 6 * self.bias_noise
-        )
+        return self.worst <= self.limits.element and not self.off_as_a_whole
+
+    @property
+    def off_as_a_whole(self) -> bool:
+        """Too large by and large, though no element may be?"""
+        return self.spread > self.limits.spread or abs(self.bias) > self.limits.bias + 6 * self.bias_noise
+
+    @property
+    def scaled(self) -> bool:
+        """Is a factor that all elements have in common most of what is wrong?"""
+        return self.bias**2 * self._weight > 0.5 * self._squares
+
+    @property
+    def outlying(self) -> bool:
+        """Are some errors too large to be of the kind that all have?"""
+        return self.widespread and self.worst > OUTLIER * self.common
 
     @property
     def common(self) -> float:
@@ -126,14 +144,14 @@ class Population:
 
     @property
     def widespread(self) -> bool:
-        return self.median > WIDESPREAD * self.limits.spread
+        return self.median > self.limits.median
 
     @property
     def shorter(self) -> bool:
         """Is it the precision of a shorter format: in all elements, with no outlier, and of both signs?"""
         return (
             self.widespread
-            and self.worst <= OUTLIER * self.common
+            and not self.outlying
             and self.worst <= self.limits.reduced
             and abs(self.bias) <= self.limits.reduced_bias
         )
