@@ -13,6 +13,7 @@ from bench.analysis import training_verdict
 from bench.machine import energy
 from bench.measure.job import State
 from bench.records.measurement import Learning, Memory
+from bench.text.tell import tell
 from bench.ui.parts import explore, session
 from bench.ui.parts.presets import PRESETS, choices_of
 
@@ -90,7 +91,7 @@ def test_energy_is_absent_with_a_reason_and_joules_where_a_counter_is():
     assert energy.meter("mps", "Emulated MPS (not real hardware)").read is None
     for device in ("cpu", "xpu"):
         meter = energy.meter(device, "some chip")
-        assert meter.read or meter.reason.endswith((".", "zeus-apple-silicon"))
+        assert meter.read or tell(meter.reason).endswith((".", "zeus-apple-silicon"))
 
 
 def test_apples_counter_adds_its_parts_up(monkeypatch):
@@ -123,4 +124,5 @@ def test_energy_says_what_it_covers_or_why_there_is_none(settings, joules, says)
     m = measurement("cpu", 128, 1e-3, workload="mlp/train")
     m = replace(m, learning=Learning(600, "some", (3.0,), {}, energy_j=joules))
     run = replace(sweep({}), kind="training", settings={"energy": settings}, outcomes=(m,))
-    assert says in training_verdict.about_energy(run) and bool(says) == bool(training_verdict.about_energy(run))
+    said = " ".join(map(tell, training_verdict.about_energy(run)))
+    assert says in said and bool(says) == bool(said)

@@ -36,8 +36,8 @@ def points(**speedups):
     [
         (
             {"n100": 0.1, "n1500": 0.5, "n2000": 2, "n3000": 4},
-            "Up to m ≈ 1\u202f730 (1\u202f500 to 2\u202f000) use the CPU, above it MPS: 4.00 times (4.00 to 4.00) as fast "
-            "at 3\u202f000.",
+            "Up to m ≈ 1\u202f730 (1\u202f500 to 2\u202f000) use the CPU, above it MPS: 4.00 times (4.00 to 4.00) "
+            "as fast at 3\u202f000.",
         ),
         (
             {"n100": 2, "n200": 4},
@@ -208,8 +208,8 @@ def test_what_to_be_careful_with_is_one_line_each(run, lines):
             "h200-matvec",
             "Up to m ≈ 331 (300 to 500) use the CPU, above it CUDA: 18.6 times (16.1 to 22.4) as fast at "
             "8\u202f192. Undecided at m = 300.",
-            "Sampai m ≈ 331 (300 sampai 500) pakailah CPU, di atasnya CUDA: 18,6 kali (16,1 sampai 22,4) secepat itu pada "
-            "8.192. Belum pasti pada m = 300.",
+            "Sampai m ≈ 331 (300 sampai 500) pakailah CPU, di atasnya CUDA: 18,6 kali (16,1 sampai 22,4) secepat itu "
+            "pada 8.192. Belum pasti pada m = 300.",
         ),
         (
             "h200-training-mnist",
@@ -220,8 +220,8 @@ def test_what_to_be_careful_with_is_one_line_each(run, lines):
             "h200-against-itself",
             "CUDA against itself: 8 of 9 intervals hold 1, as they should; the largest difference is "
             "2.5 %, and all sizes together differ by 0.082 %.",
-            "CUDA terhadap dirinya sendiri: 8 dari 9 selang memuat 1, sebagaimana mestinya; perbedaan terbesar 2,5 %, dan "
-            "semua ukuran bersama-sama berbeda 0,082 %.",
+            "CUDA terhadap dirinya sendiri: 8 dari 9 selang memuat 1, sebagaimana mestinya; perbedaan terbesar 2,5 %, "
+            "dan semua ukuran bersama-sama berbeda 0,082 %.",
         ),
         (
             "h200-sustained",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from typing import Final, Literal
 
 from bench import stats
 from bench.analysis.fits import FEWEST_ROUNDS, SweepFit, steadiness, sweep_fits
@@ -16,11 +17,14 @@ from bench.records.run import Run
 from bench.stats.crossover import Crossing
 from bench.workloads.operations import OPERATIONS
 
-FASTER, SLOWER, OPEN = "faster", "slower", "open"
+Judged = Literal["faster", "slower", "open"]
+FASTER: Final = "faster"
+SLOWER: Final = "slower"
+OPEN: Final = "open"
 THROTTLED = 1.05  # times as slow: less than that is noise
 
 
-def judge(speedup: stats.Estimate) -> str:
+def judge(speedup: stats.Estimate) -> Judged:
     """FASTER or SLOWER where the interval excludes 1, else OPEN."""
     if speedup.low > 1:
         return FASTER
@@ -114,7 +118,9 @@ def _crossing(names: dict[str, Figure], points: Points, crossing: Crossing) -> R
     return because("pays_below", around=around, **names)
 
 
-def _one_change(names: dict[str, Figure], points: Points, change: tuple[tuple[int, str], tuple[int, str]]) -> Reason:
+def _one_change(
+    names: dict[str, Figure], points: Points, change: tuple[tuple[int, Judged], tuple[int, Judged]]
+) -> Reason:
     (before, first), (after, _) = change
     last, at_last = points[-1]
     if first == SLOWER:
@@ -122,7 +128,7 @@ def _one_change(names: dict[str, Figure], points: Points, change: tuple[tuple[in
     return because("pays_until", before=before, after=after, **names)
 
 
-def _no_change(names: dict[str, Figure], points: Points, verdict: str) -> Reason:
+def _no_change(names: dict[str, Figure], points: Points, verdict: Judged) -> Reason:
     last, at_last = points[-1]
     if verdict == FASTER:
         return because("pays_always", factor=at_last, at=because("at_size", axis=names["axis"], size=last), **names)

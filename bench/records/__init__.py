@@ -1,1 +1,1 @@
-"""TODO."""
+"""What is known of a run, as values: cases, machine, measurements, and the reasons that come with them."""
