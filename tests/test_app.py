@@ -15,7 +15,7 @@ from bench.records.budget import EFFORTS
 from bench.records.case import Case
 from bench.records.curve import Curve
 from bench.records.measurement import WRONG, Check, Failure, Learning
-from bench.records.reason import quoted
+from bench.records.reason import Quantity, because, quoted
 from bench.records.run import Run
 from bench.text.units import count
 from bench.ui.charts import sweep_charts
@@ -302,7 +302,8 @@ def test_without_pytorch_the_page_says_so():
 def test_a_wrong_answer_is_struck_out_and_never_wins(app):
     """Eight times as fast, and wrong: no sentence, no speed-up, a cross on the chart, a reason under the verdict."""
     right = sweep({100: {"cpu": 1e-3, "mps": 5e-4}, 200: {"cpu": 4e-3, "mps": 5e-4}})
-    check = Check(WRONG, 0.03, 1e-6, "Its result differs from the reference by 3.0 %.")
+    found = because("differs", what=because("result"), part=Quantity(0.03, "%"))
+    check = Check(WRONG, 0.03, 1e-6, found)
     outcomes = [
         replace(o, status=WRONG, reason=check.reason, check=check)
         if (o.case.size, o.case.device) == (200, "mps")
@@ -386,7 +387,7 @@ def test_a_crash_is_named_once_and_the_run_can_be_gone_on_with(home):
     run = Run("sweep", ENVIRONMENT, asdict(SweepPlan("matvec", (64, 65), ("cpu",), EFFORTS["quick"])))
     store = open_store(home / "runs.db")
     run_id = store.begin(run, [Case("matvec", 64, "cpu"), Case("matvec", 65, "cpu")])
-    store.about_to(run_id, Case("matvec", 64, "cpu"), "first call and warm-up")
+    store.about_to(run_id, Case("matvec", 64, "cpu"), because("stage_first_call"))
     app = fresh()
     clean(app.run())
     session.runner().join(60)
