@@ -58,6 +58,14 @@ def error_bars(estimates: Sequence[stats.Estimate]) -> dict[str, object]:
     return {"array": up, "arrayminus": down, "thickness": 1.5, "width": 4}
 
 
+def sizes_of(run: Run) -> list[int]:
+    """The sizes that a sweep was planned for. TypeError for a run that was none."""
+    sizes = run.settings.get("sizes")
+    if not isinstance(sizes, Sequence):
+        raise TypeError(f"a sweep's sizes are a list, not {sizes!r}")
+    return list(sizes)
+
+
 def size_axis(figure: go.Figure, axis: str, planned: Sequence[int], log: bool) -> None:
     """From the first planned size to the last, from the start, so that nothing jumps as points arrive."""
     low, high = min(planned), max(planned)
@@ -75,7 +83,8 @@ def size_axis(figure: go.Figure, axis: str, planned: Sequence[int], log: bool) -
 
 def _thinned(sizes: Sequence[int], log: bool) -> list[int]:
     """Those sizes whose labels do not run into one another."""
-    low, high, kept = min(sizes), max(sizes), []
+    low, high = min(sizes), max(sizes)
+    kept: list[int] = []
     for n in sorted(sizes):
         if not kept or ((n / kept[-1] >= (high / low) ** APART) if log else (n - kept[-1] >= APART * (high - low))):
             kept.append(n)

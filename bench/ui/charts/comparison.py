@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from bench.analysis.comparison import Comparison, Pair
 from bench.records.case import Variant
 from bench.records.run import Run
+from bench.stats.estimate import Estimate
 from bench.text.language import translate
 from bench.text.names import short_name, variant_name, workload_name
 from bench.text.units import count, si, times
@@ -18,27 +19,27 @@ from bench.workloads.operations import OPERATIONS
 def ratios(found: Comparison, run: Run) -> go.Figure:
     """Speed of the second run over the first's, a line for each workload and device, with the line at 1."""
     figure = go.Figure()
-    lines: dict[tuple[str, Variant], list[Pair]] = {}
+    lines: dict[tuple[str, Variant], list[tuple[Pair, Estimate]]] = {}
     for pair in found.pairs:
         if pair.speedup:
-            lines.setdefault((pair.case.workload, pair.case.variant), []).append(pair)
+            lines.setdefault((pair.case.workload, pair.case.variant), []).append((pair, pair.speedup))
     one_size = len({pair.case.size for pair in found.pairs}) == 1  # of networks: then side by side, by name
-    for (workload, variant), pairs in lines.items():
-        pairs.sort(key=lambda pair: pair.case.size)
+    for (workload, variant), points in lines.items():
+        points.sort(key=lambda point: point[0].case.size)
         if workload in OPERATIONS:
             what = workload_name(workload)
         else:  # of networks several batch sizes are one line
-            what = short_name(run, pairs[0].case) if len(pairs) == 1 else escaped(workload)
+            what = short_name(run, points[0][0].case) if len(points) == 1 else escaped(workload)
         name = f"{what} · {variant_name(run, variant)}"
         figure.add_scatter(
-            x=[name] if one_size else [pair.case.size for pair in pairs],
-            y=[pair.speedup.value for pair in pairs],
+            x=[name] if one_size else [pair.case.size for pair, _ in points],
+            y=[speedup.value for _, speedup in points],
             mode="lines+markers",
             name=name,
             line={"color": COLORS.get(variant.device), "width": 2},
             marker={"size": 8},
-            error_y=error_bars([pair.speedup for pair in pairs]),
-            customdata=[_hover(pair) for pair in pairs],
+            error_y=error_bars([speedup for _, speedup in points]),
+            customdata=[_hover(pair, speedup) for pair, speedup in points],
             hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
             showlegend=not one_size,
         )
@@ -48,6 +49,6 @@ def ratios(found: Comparison, run: Run) -> go.Figure:
     return finished(figure, run)
 
 
-def _hover(pair: Pair) -> str:
+def _hover(pair: Pair, speedup: Estimate) -> str:
     medians = f"{si(pair.first.median_s.value, 's')} → {si(pair.second.median_s.value, 's')}"
-    return f"<b>{count(pair.case.size)}</b>: {times(pair.speedup)}<br>{translate(pair.verdict)}: {medians}"
+    return f"<b>{count(pair.case.size)}</b>: {times(speedup)}<br>{translate(pair.verdict)}: {medians}"

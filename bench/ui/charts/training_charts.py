@@ -52,7 +52,7 @@ def phases_of_a_step(run: Run) -> go.Figure:
     trained = [m for m in run.measurements if m.case.workload.endswith("/train")]
     names = [f"{short_name(run, m.case)} · {variant_name(run, m.case.variant)}" for m in trained]
     for phase, color in PHASE_COLORS.items():
-        taken = [m.learning.phases_s.get(phase) for m in trained]
+        taken = [m.learning.phases_s.get(phase) if m.learning else None for m in trained]
         mids = [stats.median(seconds).value if seconds else 0.0 for seconds in taken]
         figure.add_bar(
             y=names,

@@ -36,15 +36,15 @@ def show() -> None:
     snapshot = runner().snapshot
     with st.sidebar:
         training = choose_training(snapshot, article=True)
-        plan = training and planned(lambda: _plan(training))
+        plan = planned(lambda: _plan(training)) if training else None
     st.markdown(translate(CLAIM, machine=published()["machine"]))
     load_torch()
     if plan is None or not snapshot.devices:
         start_or_stop(snapshot, translate("Replay"), None, KIND)
     else:
-        missing = training.data == FASHION and not available()
+        missing = plan.training.data == FASHION and not available()
         here = rates(snapshot)
-        seconds = sweep_forecast(plan.sweep, here).seconds + 2 * training_forecast(training, here).seconds
+        seconds = sweep_forecast(plan.sweep, here).seconds + 2 * training_forecast(plan.training, here).seconds
         blocked = translate("Download the images first, on the Training page, or choose others.") if missing else ""
         start_or_stop(
             snapshot,

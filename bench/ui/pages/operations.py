@@ -16,6 +16,7 @@ from bench.text.language import translate
 from bench.text.tell import tell
 from bench.text.units import duration, size
 from bench.ui.charts import sweep_charts
+from bench.ui.charts.base import sizes_of
 from bench.ui.parts import tables
 from bench.ui.parts.controls import rates
 from bench.ui.parts.downloads import chart_config
@@ -27,7 +28,7 @@ from bench.ui.parts.preset_buttons import ask, asked
 from bench.ui.parts.presets import OPERATIONS_PAGE
 from bench.ui.parts.session import load_torch, runner
 from bench.ui.parts.sweep_controls import choose_sweep
-from bench.ui.parts.sweep_tabs import alt_text, axis_of, log_axes, sizes_of
+from bench.ui.parts.sweep_tabs import alt_text, axis_of, log_axes
 from bench.ui.parts.sweep_view import show_sweep
 
 KIND = "sweep"

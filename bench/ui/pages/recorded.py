@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import streamlit as st
 
 from bench.records.run import Run
@@ -15,13 +17,14 @@ from bench.ui.parts.session import kept
 
 
 def show() -> None:
-    name = st.selectbox(
+    choice = st.selectbox(
         translate("Run"),
         list(TITLES),
         format_func=lambda name: translate(TITLES[name]),
         key="recorded",
         bind="query-params",
     )
+    name = cast(str, choice)  # Streamlit's types, read for Python 3.10, call it None
     run = _load(name)
     hardware = translate(" and ").join(dict.fromkeys(run.environment.devices.values()))
     st.info(

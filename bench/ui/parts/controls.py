@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Literal, TypedDict, TypeVar
 
 import streamlit as st
 
@@ -18,8 +18,27 @@ from bench.text.tell import tell
 from bench.ui.parts.plain import plain
 
 T = TypeVar("T")
-REMEMBERED = {"persist_state": "session", "bind": "query-params"}  # survives other pages; a link restores it
 USUAL = [FLOAT32]
+
+
+class Remembered(TypedDict):
+    """How a control is kept."""
+
+    persist_state: Literal["session"]
+    bind: Literal["query-params"]
+
+
+class Grid(TypedDict, total=False):
+    """The fields of ``VariantGrid``; those left out are as usual."""
+
+    dtypes: tuple[str, ...]
+    threads: tuple[int, ...]
+    layouts: tuple[str, ...]
+    compiled: tuple[bool, ...]
+
+
+# Survives other pages; a link restores it
+REMEMBERED: Remembered = {"persist_state": "session", "bind": "query-params"}
 
 
 def planned(make: Callable[[], T]) -> T | None:
@@ -62,7 +81,7 @@ def choose_devices(snapshot: Snapshot) -> tuple[str, ...] | None:
     return tuple(name for name in usable if name in chosen)  # the CPU first, whatever was clicked first
 
 
-def choose_variants(snapshot: Snapshot, images: bool) -> dict[str, tuple] | None:
+def choose_variants(snapshot: Snapshot, images: bool) -> Grid | None:
     """What most people leave alone, the fields of ``VariantGrid``; None while they are wrong.
 
     ``images``: is there anything whose layout in memory matters?

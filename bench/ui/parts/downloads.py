@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -16,10 +17,10 @@ from bench.ui.charts.base import provenance
 from bench.ui.parts.report import report
 
 UNNEEDED = ["select2d", "lasso2d", "autoScale2d", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d"]  # the mouse does them
-CAMERA = {"displaylogo": False, "displayModeBar": True, "modeBarButtonsToRemove": UNNEEDED}
+CAMERA: dict[str, Any] = {"displaylogo": False, "displayModeBar": True, "modeBarButtonsToRemove": UNNEEDED}
 
 
-def chart_config(name: str) -> dict[str, object]:
+def chart_config(name: str) -> dict[str, Any]:
     """Plotly's toolbar with its camera, which saves the picture in the browser: no extra program is needed."""
     return CAMERA | {"toImageButtonOptions": {"format": "png", "filename": name, "scale": 2}}
 
@@ -40,7 +41,9 @@ def show_downloads(run: Run, chart: Callable[[], go.Figure], title: str) -> None
 
 def file_name(run: Run) -> str:
     """Kind, what and when: "sweep-matvec-2026-11-30"."""
-    what = run.settings.get("operation") or "-".join(run.settings.get("networks", ()))
+    networks = run.settings.get("networks")
+    listed = "-".join(map(str, networks)) if isinstance(networks, list | tuple) else ""
+    what = run.settings.get("operation") or listed
     return "-".join(filter(None, (run.kind, str(what), run.environment.captured_at[:10])))
 
 

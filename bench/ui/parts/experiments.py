@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import pandas as pd
 import streamlit as st
@@ -74,9 +75,10 @@ def _for_minutes(plan: SweepPlan) -> None:
         translate("Runs one size for minutes without a pause: does the device keep its speed when it gets warm?")
     )
     left, right = st.columns(2)
-    size = left.selectbox(
+    choice = left.selectbox(
         translate("Size"), plan.sizes, index=len(plan.sizes) - 1, format_func=count, key="sustained size"
     )
+    size = cast(int, choice)  # Streamlit's types, read for Python 3.10, call it None
     minutes = right.select_slider(translate("Minutes"), [0.5, 1, 2, 5, 10, 20], value=2, key="minutes")
     long = replace(plan, sizes=(size,), devices=plan.devices[-1:], budget=sustained(minutes))
     _start(

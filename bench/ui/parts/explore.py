@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import cast
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -20,7 +21,7 @@ from bench.ui.parts.chart_cache import show_chart
 from bench.ui.parts.plain import escaped
 
 SIZE, THREADS, DEVICE, WHAT = "size", "CPU threads", "device", "what"
-AXES: Mapping[str, Callable[[Run, Case], object]] = {
+AXES: Mapping[str, Callable[[Run, Case], int | str]] = {
     WHAT: lambda run, case: case.workload,
     SIZE: lambda run, case: case.size,
     DEVICE: lambda run, case: run.label(case.device),
@@ -46,7 +47,7 @@ def axes_of(run: Run) -> list[str]:
     return [name for name, read in AXES.items() if len({read(run, m.case) for m in run.measurements}) > 1]
 
 
-def values_of(run: Run, axis: str) -> list[object]:
+def values_of(run: Run, axis: str) -> list[int | str]:
     """In the run's own order; numbers ascend."""
     found = dict.fromkeys(AXES[axis](run, m.case) for m in run.measurements)
     return sorted(found) if axis == SIZE else list(found)
@@ -79,7 +80,7 @@ def along(run: Run, x: str, line: str, quantity: str, held: Mapping[str, object]
             hovertemplate="%{x}: %{customdata}<extra>%{fullData.name}</extra>",
         )
     if x == SIZE:
-        size_axis(figure, translate(x), places, log=True)
+        size_axis(figure, translate(x), [n for n in places if isinstance(n, int)], log=True)
     else:
         figure.update_xaxes(title=translate(x), type="category", categoryorder="array", categoryarray=places)
     figure.update_yaxes(title=translate(quantity), type="log", exponentformat="SI", minexponent=1, ticksuffix=unit)
@@ -92,13 +93,20 @@ def show_any_axis(run: Run, key: str) -> None:
     if not axes:
         return
     first, second, third = st.columns(3)
-    quantity = third.selectbox(translate("What to see"), list(QUANTITIES), format_func=translate, key=f"{key} quantity")
-    x = first.selectbox(
-        translate("From left to right"),
-        axes,
-        index=axes.index(SIZE) if SIZE in axes else 0,
-        format_func=translate,
-        key=f"{key} x",
+    # Streamlit's types, read for Python 3.10, call every choice from a list None
+    quantity = cast(
+        str,
+        third.selectbox(translate("What to see"), list(QUANTITIES), format_func=translate, key=f"{key} quantity"),
+    )
+    x = cast(
+        str,
+        first.selectbox(
+            translate("From left to right"),
+            axes,
+            index=axes.index(SIZE) if SIZE in axes else 0,
+            format_func=translate,
+            key=f"{key} x",
+        ),
     )
     rest = [axis for axis in axes if axis != x]
     seldom = [i for i, axis in enumerate(rest) if axis not in (WHAT, SIZE, DEVICE)]  # varied, so it is what is asked

@@ -24,7 +24,7 @@ def choose_language() -> None:
     st.segmented_control(
         "Language · Bahasa",
         list(language.LANGUAGES),
-        format_func=language.LANGUAGES.get,
+        format_func=lambda name: language.LANGUAGES.get(name, name),
         default=_of_browser(),
         required=True,
         key=KEY,

@@ -97,9 +97,12 @@ def _about_crash(head: Head) -> None:
 
 
 def _go_on(head: Head) -> None:
+    store = kept().store
+    if store is None:  # then there is no such run either
+        return
     try:
         usable = {device.name: device for device in runner().snapshot.usable}
-        rest = remainder(kept().store.load(head.id), usable)
+        rest = remainder(store.load(head.id), usable)
         runner().start(rest.job, rest.kind, rest.planned)
         _dismiss(head)
     except Refused as error:

@@ -21,6 +21,7 @@ from bench.text.table import to_rows
 from bench.text.tell import note, tell
 from bench.text.units import si, significant
 from bench.ui.charts import article, roofline_chart, sample_charts, sweep_charts, training_charts
+from bench.ui.charts.base import sizes_of
 from bench.workloads.operations import OPERATIONS
 
 STYLE = """
@@ -98,7 +99,7 @@ def _of_kind(run: Run) -> list[tuple[str, go.Figure]]:
             (translate("The article's clock over the wall"), article.clock_errors(run)),
             (translate("Matrix × vector by two clocks"), article.matvec_clocks(run)),
         ]
-    axis, sizes = OPERATIONS[str(run.settings["operation"])].axis, list(run.settings["sizes"])
+    axis, sizes = OPERATIONS[str(run.settings["operation"])].axis, sizes_of(run)
     crossings = [crossing for sweep_fit in sweep_fits(run).values() for crossing in sweep_fit.crossings]
     made = [
         (
@@ -124,10 +125,17 @@ def _table(run: Run) -> str:
         }
         for column, (head, unit) in COLUMNS.items():
             value = row[column]
-            told[translate(head)] = "" if value is None else (si(value, unit) if unit else significant(value))
-        rows.append(told | {translate("status"): translate(row["status"]), translate("note"): note(outcome)})
+            told[translate(head)] = _figure(value, unit)
+        rows.append(told | {translate("status"): translate(str(row["status"])), translate("note"): note(outcome)})
     frame = pd.DataFrame(rows)
     return frame.loc[:, (frame != "").any()].to_html(index=False, escape=True, border=0)
+
+
+def _figure(value: object, unit: str) -> str:
+    """A cell of the table; empty where there is no number."""
+    if not isinstance(value, int | float):
+        return ""
+    return si(value, unit) if unit else significant(value)
 
 
 def _pairs(pairs: Iterable[tuple[str, object]]) -> str:

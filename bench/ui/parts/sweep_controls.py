@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import streamlit as st
 
 from bench.measure.job import Snapshot
@@ -16,12 +18,14 @@ from bench.workloads.operations import OPERATIONS
 
 SPACINGS = ("geometric", "even")
 ARTICLE, RANGE = "article", "range"
-STOPS = tuple(n for k in range(4, 15) for n in (2**k, 3 * 2 ** (k - 1)) if n <= LARGEST_SIZE)  # of the slider
+STOPS: tuple[int, ...] = tuple(  # of the slider
+    n for k in range(4, 15) for n in (2**k, 3 * 2 ** (k - 1)) if n <= LARGEST_SIZE
+)
 
 
 def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
     """The sidebar of the Operations page, what, sizes, where, effort. None while it is no plan."""
-    operation = st.selectbox(
+    choice = st.selectbox(
         translate("What"),
         list(OPERATIONS),
         format_func=lambda name: translate(OPERATIONS[name].title),
@@ -29,6 +33,7 @@ def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
         help=translate("The operation to time. One call is one run of it on numbers that already lie on the device."),
         **REMEMBERED,
     )
+    operation = cast(str, choice)  # Streamlit's types, read for Python 3.10, call it None
     st.caption(translate("One call computes {formula}.", formula=translate(OPERATIONS[operation].formula)))
     sizes = _choose_sizes(OPERATIONS[operation].axis)
     devices = choose_devices(snapshot)
@@ -51,13 +56,14 @@ def choose_sweep(snapshot: Snapshot) -> SweepPlan | None:
 
 
 def _choose_sizes(axis: str) -> tuple[int, ...] | None:
+    names = {ARTICLE: translate("The article's nine"), RANGE: translate("My own")}
     preset = st.segmented_control(
         translate("Sizes {axis}", axis=axis),
         [ARTICLE, RANGE],
         default=ARTICLE,
         required=True,
         key="sizes",
-        format_func={ARTICLE: translate("The article's nine"), RANGE: translate("My own")}.get,
+        format_func=lambda preset: names.get(preset, preset),
         **REMEMBERED,
     )
     if preset == ARTICLE:

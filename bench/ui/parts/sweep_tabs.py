@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -17,10 +18,13 @@ from bench.text.tell import tell
 from bench.text.units import count, si
 from bench.ui.charts import roofline_chart, sample_charts, sweep_charts
 from bench.ui.parts import tables
-from bench.ui.parts.chart_cache import show_chart
+from bench.ui.parts.chart_cache import show_chart, show_clickable_chart
 from bench.ui.parts.explore import show_any_axis
 from bench.ui.parts.plain import plain
 from bench.workloads.operations import OPERATIONS
+
+if TYPE_CHECKING:  # a name that Streamlit may move
+    from streamlit.elements.plotly_chart import PlotlyState
 
 TABS = ("Time", "Speed-up", "Rate", "Roofline", "Samples", "Clocks", "Any axis", "Table")
 AXES = ("log", "linear")
@@ -83,12 +87,10 @@ def show_tabs(sweep: Sweep) -> bool:
     return log
 
 
-def _times(sweep: Sweep, log: bool) -> object:
+def _times(sweep: Sweep, log: bool) -> PlotlyState:
     """What was clicked is returned."""
     run = sweep.run
-    event = show_chart(
-        run, "time", sweep.times(log), log, alt=alt_text(run), on_select="rerun", selection_mode="points"
-    )
+    event = show_clickable_chart(run, "time", sweep.times(log), log, alt=alt_text(run))
     st.caption(translate("Click a point to see its samples."))
     return event
 
@@ -160,7 +162,7 @@ def _roofline(run: Run, roofs: list[ceilings.Roof]) -> None:
     st.caption(translate(ROOFLINE))
 
 
-def _samples(run: Run, event: object) -> None:
+def _samples(run: Run, event: PlotlyState) -> None:
     """The case whose point was clicked, or chosen from the list."""
     names = {
         translate(
@@ -173,7 +175,9 @@ def _samples(run: Run, event: object) -> None:
     points = event.selection.points if event else ()
     clicked = {point.get("x") for point in points}
     order = sorted(names, key=lambda name: names[name].case.size not in clicked)  # stable: the clicked one first
-    chosen = names[st.selectbox(translate("Case"), order, key=f"case {sorted(map(str, clicked))}")]
+    # Streamlit's types, read for Python 3.10, call every choice from a list None
+    name_chosen = cast(str, st.selectbox(translate("Case"), order, key=f"case {sorted(map(str, clicked))}"))
+    chosen = names[name_chosen]
     name = variant_name(run, chosen.case.variant)
     alt = translate("Every sample of the case in the order taken, and how they are distributed.")
     show_chart(run, "samples", partial(sample_charts.samples_of, chosen, name), str(chosen.case), alt=alt)
@@ -222,10 +226,6 @@ def title_of(run: Run) -> str:
 
 def axis_of(run: Run) -> str:
     return OPERATIONS[str(run.settings["operation"])].axis
-
-
-def sizes_of(run: Run) -> list[int]:
-    return list(run.settings["sizes"])
 
 
 def alt_text(run: Run) -> str:

@@ -18,12 +18,13 @@ from bench.text.names import variant_name
 from bench.text.tell import tell
 from bench.text.units import count, si, significant
 from bench.ui.charts import sample_charts
+from bench.ui.charts.base import sizes_of
 from bench.ui.parts import tables
 from bench.ui.parts.chart_cache import show_chart
 from bench.ui.parts.downloads import show_downloads
 from bench.ui.parts.notices import about_caveats, about_run, headlines
 from bench.ui.parts.plain import plain
-from bench.ui.parts.sweep_tabs import Sweep, axis_of, show_tabs, sizes_of, title_of
+from bench.ui.parts.sweep_tabs import Sweep, axis_of, show_tabs, title_of
 
 MOST_VARIANTS = 4
 

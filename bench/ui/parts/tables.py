@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import median
@@ -13,7 +14,7 @@ import streamlit as st
 
 from bench.analysis.article_clocks import readings
 from bench.records.case import Variant
-from bench.records.measurement import Failure, Measurement
+from bench.records.measurement import Failure, Learning, Measurement
 from bench.records.reason import Reason
 from bench.records.run import Run
 from bench.text.language import translate
@@ -73,13 +74,15 @@ def sweep_table(run: Run, axis: str) -> None:
 
 def recap_table(run: Run) -> None:
     """The article's recap: training and inference, by model and device, in seconds."""
-    rows = [_recap_row(run, m) for m in run.measurements if m.case.workload.endswith("/train")]
+    trained = [m for m in run.measurements if m.case.workload.endswith("/train")]
+    rows = [_recap_row(run, m, m.learning) for m in trained if m.learning]  # a network's always has it
     _table(rows, RECAP, "training and inference by model and device")
 
 
 def published_table() -> None:
     """The article's recap, as published."""
-    story, rows = published(), {}
+    story = published()
+    rows: dict[tuple[str, str], dict[str, object]] = {}
     for workload, seconds in story["seconds"].items():
         network, _, mode = workload.partition("/")
         for device, value in seconds.items():
@@ -161,24 +164,24 @@ def _sweep_row(run: Run, outcome: Measurement | Failure, axis: str) -> dict[str,
     }
 
 
-def _recap_row(run: Run, train: Measurement) -> dict[str, object]:
+def _recap_row(run: Run, train: Measurement, learning: Learning) -> dict[str, object]:
     network = train.case.workload.partition("/")[0]
     wanted = replace(train.case, workload=f"{network}/infer")
     found = {m.case: m for m in run.measurements}
     infer, single = found.get(wanted), found.get(replace(wanted, size=1))
-    energy = train.learning.energy_j
+    energy = learning.energy_j
     speedup, infer_speedup = run.speedup(train), infer and run.speedup(infer)
     return {
         "model": NETWORKS[network].title,
         "batch": train.case.size,
         "device": variant_name(run, train.case.variant),
-        "training": sum(train.learning.epochs_s),
-        "inference": infer and sum(infer.learning.epochs_s),
+        "training": sum(learning.epochs_s),
+        "inference": infer and infer.learning and sum(infer.learning.epochs_s),
         "images/s": train.items_per_s.value,
         "speed-up": speedup and speedup.value,
         "inference speed-up": infer_speedup and infer_speedup.value,
-        "train loss": train.learning.train_loss,
-        "test accuracy": train.learning.test_accuracy,
+        "train loss": learning.train_loss,
+        "test accuracy": learning.test_accuracy,
         "one image": single and single.median_s.value,
         "energy": sum(energy) / len(energy) if energy else None,
         **_memory(train),
@@ -191,7 +194,7 @@ def _memory(m: Measurement) -> dict[str, object]:
     return {"memory": m.memory and m.memory.used_bytes, "pool": m.memory and m.memory.pool_bytes}
 
 
-def _table(rows: list[dict[str, object]], columns: dict[str, tuple[str, str]], alt: str) -> None:
+def _table(rows: Sequence[Mapping[str, object]], columns: Mapping[str, tuple[str, str]], alt: str) -> None:
     """Shown with units, sorted by the numbers behind."""
     frame = pd.DataFrame(rows)
     shown = {name: unit for name, (unit, _) in columns.items() if name in frame and frame[name].notna().any()}

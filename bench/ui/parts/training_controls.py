@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from bench.measure.job import Snapshot
 from bench.measure.plans import MOST_EPOCHS, TrainingPlan
 from bench.measure.sizes import parse_batches
 from bench.text.language import translatable, translate
-from bench.ui.parts.controls import REMEMBERED, choose_devices, choose_variants, planned
+from bench.ui.parts.controls import REMEMBERED, Grid, choose_devices, choose_variants, planned
 from bench.ui.parts.plain import plain
 from bench.workloads.datasets import FASHION, SYNTHETIC
 from bench.workloads.networks import NETWORKS
@@ -42,13 +43,21 @@ def choose_training(snapshot: Snapshot, article: bool = False) -> TrainingPlan |
     )
     complaints = st.container()  # about these numbers, above the devices
     devices = choose_devices(snapshot)
-    grid = {} if article else choose_variants(snapshot, any(NETWORKS[name].images for name in networks))
-    settings = {"epochs": epochs, "batches": batches, "images": images, "data": data}
-    if grid is None or None in settings.values():
+    grid: Grid | None = {} if article else choose_variants(snapshot, any(NETWORKS[name].images for name in networks))
+    if grid is None or epochs is None or batches is None or images is None or data is None:
         return None
     with complaints:
         plan = planned(
-            lambda: TrainingPlan(tuple(networks), devices or ("cpu",), one_by_one=not article, **settings, **grid)
+            lambda: TrainingPlan(
+                tuple(networks),
+                devices or ("cpu",),
+                epochs,
+                batches,
+                images,
+                data,
+                one_by_one=not article,
+                **grid,
+            )
         )
     return plan if devices else None
 
@@ -71,7 +80,7 @@ def _choose_networks() -> list[str]:
 
 def _choose_data() -> str | None:
     """A key of DATA, or a folder; None until that is there."""
-    data = st.selectbox(
+    choice = st.selectbox(
         translate("Images"),
         list(DATA),
         format_func=lambda data: translate(DATA[data]),
@@ -82,6 +91,7 @@ def _choose_data() -> str | None:
         ),
         **REMEMBERED,
     )
+    data = cast(str, choice)  # Streamlit's types, read for Python 3.10, call it None
     return _choose_folder() if data == FOLDER else data
 
 

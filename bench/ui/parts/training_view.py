@@ -46,7 +46,7 @@ def _curves(run: Run, curves: Sequence[Curve]) -> None:
             figure, key="chart loss", config=chart_config("loss"), alt=translate("Training loss against images seen.")
         )
     with right:
-        figure = training_charts.time_against_epoch(curves, int(run.settings["images"]), run)
+        figure = training_charts.time_against_epoch(curves, int(str(run.settings["images"])), run)
         st.plotly_chart(
             figure, key="chart epochs", config=chart_config("time"), alt=translate("Training time against epochs done.")
         )
