@@ -14,10 +14,12 @@ from bench.analysis import article_clocks, fits, sweep_verdict, training_verdict
 from bench.analysis.caveats import caveats
 from bench.records.case import again
 from bench.records.measurement import REDUCED, WRONG, Check, Learning
+from bench.records.reason import quoted
 from bench.records.run import Run
 from bench.storage.reading import MOST_BYTES, FileError, from_json, read_files
 from bench.storage.writing import to_json
 from bench.text.table import to_csv, to_rows
+from bench.text.tell import note, tell
 from bench.ui.charts import article, sample_charts, sweep_charts, training_charts
 
 MUTATIONS = int(os.environ.get("BENCH_MUTATIONS", "10000"))
@@ -47,8 +49,8 @@ def seeds():
     plain = sweep(points, failures=[(8192, "mps", "MPS backend out of memory")])
     plain = replace(plain, outcomes=tuple(small(o) if hasattr(o, "calls") else o for o in plain.outcomes))
     wrong = small(replace(
-        measurement("mps", 2048, 1e-5), status=WRONG, reason="Its result differs.", events_s=(1e-5, 1.1e-5),
-        check=Check(WRONG, 0.01, 1e-6, "off"), flags=("Computed with reduced precision.",),
+        measurement("mps", 2048, 1e-5), status=WRONG, reason=quoted("Its result differs."), events_s=(1e-5, 1.1e-5),
+        check=Check(WRONG, 0.01, 1e-6, quoted("off")), flags=(quoted("Computed with reduced precision."),),
     ))  # fmt: skip
     yield plain.with_outcomes(wrong)
     trained = [
@@ -122,20 +124,21 @@ def derive(run, figures):
     assert from_json(to_json(run)) == run
     to_rows(run)
     to_csv(run)
-    caveats(run)
+    told = [*caveats(run)]
     article_clocks.readings(run)
     if run.kind == "replay":
-        article_clocks.sentences(run)
+        told += article_clocks.of_replay(run)
     if run.kind == "training":
-        training_verdict.of_training(run)
+        told += [*training_verdict.of_training(run), *training_verdict.about_energy(run)]
     if run.kind == "aa":
-        sweep_verdict.of_noise(run)
+        told += sweep_verdict.of_noise(run)
         sweep_verdict.noise_band(run)
+    assert all(map(tell, told)) and all(isinstance(note(outcome), str) for outcome in run.outcomes)
     if not figures:
         return
     if run.kind in ("sweep", "aa"):
         sweep_fits = fits.sweep_fits(run)
-        sweep_verdict.of_sweep(run, sweep_fits)
+        assert all(map(tell, sweep_verdict.of_sweep(run, sweep_fits)))
         crossings = [crossing for sweep_fit in sweep_fits.values() for crossing in sweep_fit.crossings]
         sizes = run.settings["sizes"]
         for log in (True, False):
@@ -162,7 +165,8 @@ def test_ten_thousand_mutated_files_make_a_run_or_a_sentence():
         try:
             run = from_json(content)
         except FileError as error:
-            assert 5 < len(str(error)) < 500 and "\n" not in str(error), (number, error)
+            said = tell(error.reason)
+            assert 5 < len(said) < 500 and "\n" not in said, (number, said)
             refused += 1
             continue
         accepted += 1
@@ -182,8 +186,9 @@ def test_the_files_that_are_mutated_are_right_ones(run):
         (b"", "not JSON"), (b" ", "not JSON"), (b"[" * 100_000, "nested too deeply"), (b"PK\x03\x04", "not JSON"),
         ("{}".encode("utf-16"), "not UTF-8"), (b'{"a": 1, "a": 2}', "twice"),
         (b'{"schema_version": 1e999}', "too large"),
-        (b'{"schema_version": ' + b"9" * 5000 + b"}", "too large"), (b'{"schema_version": true}', "must be 1"),
-        (b'{"schema_version": 2}', "newer"), (b"NaN", "not a number"),
+        (b'{"schema_version": ' + b"9" * 5000 + b"}", "too large"),
+        (b'{"schema_version": true}', "must be from 1 to 2"),
+        (b'{"schema_version": 3}', "newer"), (b"NaN", "not a number"),
         (b'{"x": ' + b'{"y": ' * 30 + b"1" + b"}" * 31, "deep"),
         (b'{"schema_version": 1, "x": "\\ud800"}', "half a character"), (b'"' + b"x" * 30_000 + b'"', "too long"),
         (b" " * (MOST_BYTES + 1), "larger than the 64 MB"),
@@ -209,4 +214,4 @@ def test_good_files_load_beside_bad_ones_which_are_named():
     good = to_json(next(seeds())).encode()
     runs, complaints = read_files([("a.json", good), ("<b>\n.json", b"{"), ("c.json", good), ("d.json", b"")])
     assert [name for name, _ in runs] == ["a.json", "c.json"]
-    assert len(complaints) == 2 and complaints[0].startswith("<b>?.json: This is not JSON")
+    assert len(complaints) == 2 and tell(complaints[0]).startswith("<b>?.json: This is not JSON")
