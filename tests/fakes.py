@@ -15,12 +15,23 @@ from bench.records.reason import quoted
 from bench.records.run import Run
 
 ENVIRONMENT = Environment(
-    captured_at="2026-01-01T00:00:00+00:00", platform="macOS-15.1", chip="Apple M1 Pro", machine="arm64",
+    captured_at="2026-01-01T00:00:00+00:00",
+    platform="macOS-15.1",
+    chip="Apple M1 Pro",
+    machine="arm64",
     translated=False,
-    cores=10, memory_bytes=16 * 2**30, python="3.12.1", torch="2.9.0", blas="accelerate", float32_matmul="highest",
+    cores=10,
+    memory_bytes=16 * 2**30,
+    python="3.12.1",
+    torch="2.9.0",
+    blas="accelerate",
+    float32_matmul="highest",
     threads=8,
-    power="mains", load=1.5, devices={"cpu": "Apple M1 Pro", "mps": "Apple M1 Pro"}, variables={},
-)  # fmt: skip
+    power="mains",
+    load=1.5,
+    devices={"cpu": "Apple M1 Pro", "mps": "Apple M1 Pro"},
+    variables={},
+)
 
 
 class Bench:
@@ -96,18 +107,33 @@ class Watcher:
 def rates(name="cpu", label="CPU", memory=8e9, flops=1e11, bandwidth=1e10, call=2e-6, shares=False, hardware="fake"):
     """A device as planning sees it."""
     return SimpleNamespace(
-        name=name, label=label, memory_bytes=memory, flops_per_s=flops, bytes_per_s=bandwidth, call_s=call,
-        shares_memory=shares, usable=True, hardware=hardware, reason=None,
-    )  # fmt: skip
+        name=name,
+        label=label,
+        memory_bytes=memory,
+        flops_per_s=flops,
+        bytes_per_s=bandwidth,
+        call_s=call,
+        shares_memory=shares,
+        usable=True,
+        hardware=hardware,
+        reason=None,
+    )
 
 
 def measurement(device: str, size: int, seconds: float, workload: str = "matvec", rounds: int = 8, spread=0.01):
     """Ten samples a round, around ``seconds``, scattered evenly by ±``spread``."""
     samples = tuple(seconds * (1 + spread * (k % 10 - 4.5) / 4.5) for k in range(10 * rounds))
     return Measurement(
-        Case(workload, size, device), Cost(2 * size * size, 4 * size * size), CONVERGED, None, 0.1, 8, samples,
-        rounds=(10,) * rounds, dispatch_s=tuple(s / 10 for s in samples),
-    )  # fmt: skip
+        Case(workload, size, device),
+        Cost(2 * size * size, 4 * size * size),
+        CONVERGED,
+        None,
+        0.1,
+        8,
+        samples,
+        rounds=(10,) * rounds,
+        dispatch_s=tuple(s / 10 for s in samples),
+    )
 
 
 def trained(device: str, batch_s: float, epoch_s: float, phases_s=()) -> Measurement:
@@ -138,19 +164,23 @@ class Machine:
 
     def install(self, monkeypatch):
         import bench.machine.devices
-        from bench.measure import clock, sweep, verify
+        from bench.measure import clock, size_group, sweep
         from bench.workloads import contract, operations
 
         def build(draw, size):
             self.size = size
             return (lambda device: device.step()), (_Anywhere(),)
 
-        fake = contract.Operation("fake", "Fake", "nothing", build, lambda m, width: Cost(2 * m * m, width * m * m))
+        def cost(m, width):
+            return Cost(2 * m * m, width * m * m)
+
+        truth = contract.Truth(lambda lines, *inputs: None)  # nobody asks it: the judge is lenient
+        fake = contract.Operation("fake", "Fake", "nothing", build, truth, cost)
         monkeypatch.setitem(operations.OPERATIONS, "fake", fake)
         monkeypatch.setattr(bench.machine.devices, "Device", lambda name: _Fake(self, name))
-        monkeypatch.setattr(bench.measure.sweep, "peak_memory", lambda device, step: None)  # there are no tensors
+        monkeypatch.setattr(size_group, "peak_memory", lambda device, step: None)  # there are no tensors
         monkeypatch.setattr(clock, "now", lambda: self.now)
-        monkeypatch.setattr(verify, "Judge", _Lenient)
+        monkeypatch.setattr(size_group, "Judge", _Lenient)
         monkeypatch.setattr(sweep, "capture_environment", lambda hardware: ENVIRONMENT)
         return {name: rates(name, name.upper()) for name in self.speeds}
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 from fakes import Watcher
-
 from told import raises
+
 from bench.machine.devices import Device
 from bench.machine.memory import TENSORS, peak_memory
 from bench.measure.compiling import autocast, compiled, surely_compiled
@@ -33,12 +33,23 @@ def trainer(variant, network="mlp", images=64):
     return Trainer(net, Device("cpu"), load("synthetic", images=images), plan, initial_weights(net, 0), variant), plan
 
 
-def test_every_combination_is_a_lane_and_threads_are_the_cpus_alone():
-    plan = SweepPlan("conv2d", (64,), ("cpu", "mps"), dtypes=("float32", "autocast-bfloat16"), threads=(1, 2),
-                     layouts=("contiguous", "channels_last"), compiled=(False, True))  # fmt: skip
+def test_every_combination_is_a_variant_and_threads_are_the_cpus_alone():
+    plan = SweepPlan(
+        "conv2d",
+        (64,),
+        ("cpu", "mps"),
+        dtypes=("float32", "autocast-bfloat16"),
+        threads=(1, 2),
+        layouts=("contiguous", "channels_last"),
+        compiled=(False, True),
+    )
     assert len(plan.variants) == len(set(plan.variants)) == 2 * 2 * 2 * (2 + 1)
     assert Variant("cpu", "autocast-bfloat16", 2, "channels_last", True).settings == [
-        "autocast bfloat16", "2 threads", "channels last", "compiled"]  # fmt: skip
+        "autocast bfloat16",
+        "2 threads",
+        "channels last",
+        "compiled",
+    ]
 
 
 def test_what_has_no_images_has_no_layout_to_choose():
@@ -50,20 +61,36 @@ def test_what_has_no_images_has_no_layout_to_choose():
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [({"dtypes": ("int8",)}, "'int8'"), ({"dtypes": ()}, "at least one"), ({"layouts": ("nhwc",)}, "'nhwc'"),
-     ({"threads": (1, 1)}, "once"), ({"threads": (-1,)}, "from 0"), ({"compiled": ()}, "at least one")],
-)  # fmt: skip
+    [
+        ({"dtypes": ("int8",)}, "'int8'"),
+        ({"dtypes": ()}, "at least one"),
+        ({"layouts": ("nhwc",)}, "'nhwc'"),
+        ({"threads": (1, 1)}, "once"),
+        ({"threads": (-1,)}, "from 0"),
+        ({"compiled": ()}, "at least one"),
+    ],
+)
 def test_ways_that_make_no_sense_are_refused(change, says):
-    for make in (lambda: SweepPlan("matvec", (64,), ("cpu",), **change),
-                 lambda: TrainingPlan(("mlp",), ("cpu",), **change)):  # fmt: skip
+    for make in (
+        lambda: SweepPlan("matvec", (64,), ("cpu",), **change),
+        lambda: TrainingPlan(("mlp",), ("cpu",), **change),
+    ):
         with raises(PlanError, match=says):
             make()
 
 
 def test_a_sweep_measures_and_verifies_every_way():
     watcher = Watcher(FOUND)
-    plan = SweepPlan("conv2d", (32,), ("cpu",), QUICK, dtypes=("float32", "autocast-bfloat16"), threads=(1, 2),
-                     layouts=("contiguous", "channels_last"), compiled=(False,))  # fmt: skip
+    plan = SweepPlan(
+        "conv2d",
+        (32,),
+        ("cpu",),
+        QUICK,
+        dtypes=("float32", "autocast-bfloat16"),
+        threads=(1, 2),
+        layouts=("contiguous", "channels_last"),
+        compiled=(False,),
+    )
     measure(plan, watcher)
     assert [outcome.case for outcome in watcher.run.outcomes] == list(plan.cases)
     assert {m.check.verdict for m in watcher.run.measurements} == {RIGHT}
@@ -74,9 +101,17 @@ def test_a_sweep_measures_and_verifies_every_way():
 
 def test_training_measures_every_way_every_batch_size_and_single_images(few_test_images):
     watcher = Watcher(FOUND)
-    plan = TrainingPlan(("convnet",), ("cpu",), batches=(16, 32), images=64, data="synthetic", one_by_one=True,
-                        dtypes=("float32", "autocast-bfloat16"), threads=(2,),
-                        layouts=("contiguous", "channels_last"))  # fmt: skip
+    plan = TrainingPlan(
+        ("convnet",),
+        ("cpu",),
+        batches=(16, 32),
+        images=64,
+        data="synthetic",
+        one_by_one=True,
+        dtypes=("float32", "autocast-bfloat16"),
+        threads=(2,),
+        layouts=("contiguous", "channels_last"),
+    )
     train(plan, watcher)
     run = watcher.run
     assert {outcome.case for outcome in run.outcomes} == set(plan.cases)
@@ -92,7 +127,7 @@ def test_training_measures_every_way_every_batch_size_and_single_images(few_test
     assert short_name(run, Case("convnet/train", 64, "cpu")) == "Training ConvNet, batch 64"
 
 
-def test_a_learner_computes_in_its_format_and_layout():
+def test_a_trainer_computes_in_its_format_and_layout():
     student, plan = trainer(Variant("cpu", "bfloat16"))
     assert {p.dtype for p in student.net.parameters()} == {torch.bfloat16}
     assert student.step(order(plan, 0)[:32]).dtype == torch.float32, "a loss in eight bits would tell nothing"

@@ -1,1 +1,1 @@
-"""TODO."""
+"""How it is measured: clock, gate, sweep, training, verification, the runner, the doctor's checks."""

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from bench.machine import energy
-from bench.records.reason import because
-
-if TYPE_CHECKING:
-    pass
-
 from bench.measure.training_setup import Setup, VariantState, parts
+from bench.records.reason import because
 
 
 def train_epoch(setup: Setup, state: VariantState, epoch: int) -> None:

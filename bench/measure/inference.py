@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from bench import stats
 from bench.measure import clock
-from bench.measure.verify_networks import check_answers
-from bench.records.measurement import Learning
-from bench.records.reason import because
-
-if TYPE_CHECKING:
-    pass
-
 from bench.measure.preparation import PHASE_STEPS, WARM_UPS
 from bench.measure.training_outcomes import record
 from bench.measure.training_setup import Setup, VariantState, parts
+from bench.measure.verify_networks import check_answers
+from bench.records.measurement import Learning
+from bench.records.reason import because
 
 SINGLES_S, SINGLES_BLOCKS = 1.0, 20  # how long single images are tried, and in how many blocks
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from bench.measure.compiling import forget_compiled
-from bench.measure.faults import FaultHandler
-from bench.records.case import Case, Variant
-from bench.records.measurement import Failure
-from bench.records.reason import Reason
-
-if TYPE_CHECKING:
-    pass
-
 from bench.measure.epochs import train_epoch
+from bench.measure.faults import FaultHandler
 from bench.measure.inference import infer, infer_singles
 from bench.measure.preparation import prepare
 from bench.measure.training_outcomes import conclude
 from bench.measure.training_setup import Setup, VariantState
+from bench.records.case import Case, Variant
+from bench.records.measurement import Failure
+from bench.records.reason import Reason
 
 POINTS = 60  # of a loss curve in an epoch, at most about
 

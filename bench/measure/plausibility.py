@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bench import stats
 from bench.machine.ceilings import Ceiling
 from bench.records.cost import Cost
 from bench.records.reason import Quantity, Reason, because
 
 BEYOND_CACHES = 256e6  # bytes; only there does a step's traffic have to come from memory
-DRIFT, DRIFT_ROUNDS = 0.05, 3  # a change of that size, with so many rounds on either side
 
 
 def impossible(cost: Cost, seconds: float, top: Ceiling) -> Reason | None:
@@ -32,22 +32,13 @@ def impossible(cost: Cost, seconds: float, top: Ceiling) -> Reason | None:
 
 
 def drift(rounds: Sequence[Sequence[float]]) -> Reason | None:
-    """Did the time change in the middle of a case, and by how much? A reason, or None.
-
-    The split of the rounds that parts their medians best; believed only if every round on one side
-    is slower than every round on the other.
-    """
-    medians = np.array([np.median(a_round) for a_round in rounds])
-    best = 1.0
-    for split in range(DRIFT_ROUNDS, len(medians) - DRIFT_ROUNDS + 1):
-        before, after = medians[:split], medians[split:]
-        if before.max() < after.min() or after.max() < before.min():
-            best = max(best, float(np.median(after) / np.median(before)), key=lambda r: abs(np.log(r)))
-    if abs(best - 1) <= DRIFT:
+    """Did the time change in the middle of a case, and by how much? A reason, or None."""
+    factor = stats.drift(rounds)
+    if factor is None:
         return None
-    if best > 1:
-        return because("became_slower", factor=Quantity(best, ""))
-    return because("became_faster", factor=Quantity(1 / best, ""))
+    if factor > 1:
+        return because("became_slower", factor=Quantity(factor, ""))
+    return because("became_faster", factor=Quantity(1 / factor, ""))
 
 
 def clocks_disagree(wall_s: float, events_s: Sequence[float], tolerance: float) -> Reason | None:

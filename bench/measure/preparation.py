@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from bench.measure import clock
 from bench.measure.compiling import surely_compiled
+from bench.measure.training_setup import Setup, VariantState
 from bench.measure.verify_networks import check_step
 from bench.records.case import Variant
 from bench.records.reason import because
-
-if TYPE_CHECKING:
-    pass
-
-from bench.measure.training_setup import Setup, VariantState
 
 BLOCK_S = 0.3  # a block of batches lasts about so long: often enough for a live curve and for Stop
 MOST_STEPS = 200  # a block: the loss is read once a block, not every batch

@@ -121,7 +121,9 @@ class Trainer:
         self.net.train(training)
         self.device.synchronize()
 
-    def phases(self, work: Callable[[Tensor, Lap], object], index: Tensor, repeats: int) -> dict[str, tuple[float, ...]]:
+    def phases(
+        self, work: Callable[[Tensor, Lap], object], index: Tensor, repeats: int
+    ) -> dict[str, tuple[float, ...]]:
         """Seconds of each phase of ``work(index, lap)``, waiting for the device after each, ``repeats`` times."""
         found: dict[str, tuple[float, ...]] = {}
         for _ in range(repeats):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from bench import stats
 from bench.measure.sampler import judge_spread
+from bench.measure.training_setup import Setup, VariantState
 from bench.measure.verify import worse
 from bench.measure.verify_networks import check_trained
 from bench.records.case import Case
@@ -14,11 +14,6 @@ from bench.records.cost import Cost
 from bench.records.formats import WIDTHS
 from bench.records.measurement import NOISY, REDUCED, WRONG, Check, Learning, Measurement, Memory
 from bench.records.reason import because
-
-if TYPE_CHECKING:
-    pass
-
-from bench.measure.training_setup import Setup, VariantState
 
 
 def conclude(setup: Setup, state: VariantState) -> None:

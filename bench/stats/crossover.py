@@ -1,4 +1,4 @@
-"""TODO."""
+"""Crossovers: sizes at which the faster of two devices changes."""
 
 from __future__ import annotations
 

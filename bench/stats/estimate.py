@@ -1,4 +1,4 @@
-"""TODO."""
+"""A value with its interval: what every statistic here amounts to."""
 
 from typing import NamedTuple
 

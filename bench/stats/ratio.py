@@ -1,4 +1,4 @@
-"""TODO."""
+"""Speed-ups: how many times faster one device is than another, measured beside each other or apart."""
 
 from collections.abc import Sequence
 

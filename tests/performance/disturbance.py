@@ -66,9 +66,12 @@ def bare(effort: str, folder: Path) -> Run:
     out = folder / "bare.json"
     command = [sys.executable, "-m", "bench", "sweep", "--op", "matvec", "--sizes", sizes, "--effort", effort]
     subprocess.run(
-        [*command, "--devices", "cpu", "--out", str(out)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL,
+        [*command, "--devices", "cpu", "--out", str(out)],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.DEVNULL,
         env=os.environ | {"BENCH_HOME": str(folder)},
-    )  # fmt: skip
+    )
     return from_json(out.read_bytes())
 
 
@@ -78,9 +81,14 @@ def paged(effort: str, folder: Path, program: tuple[str, ...] = APP) -> Run:
         started = browser.launch(playwright)
         dashboard = Dashboard(started.new_page(viewport={"width": 1280, "height": 900}), server)
         dashboard.open(
-            op="Matrix × vector", sizes="My own", range=[str(FIRST), f"{LAST:_}".replace("_", "\u202f")],
-            count=HOW_MANY, spacing="geometric", devices="CPU", effort=effort.capitalize(),
-        )  # fmt: skip
+            op="Matrix × vector",
+            sizes="My own",
+            range=[str(FIRST), f"{LAST:_}".replace("_", "\u202f")],
+            count=HOW_MANY,
+            spacing="geometric",
+            devices="CPU",
+            effort=effort.capitalize(),
+        )
         dashboard.start()
         dashboard.over(within_s=LONGEST_S)
         run = from_json(Path(dashboard.download("Run (JSON)").path()).read_bytes())
