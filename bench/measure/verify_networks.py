@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bench.measure.compiling import answer
 from bench.measure.verify import ROUNDOFF, number, part, reduced
@@ -77,40 +77,83 @@ def _check_once(network: Network, trainer: Trainer, index: Tensor, fresh: bool) 
     yardstick = _yardstick(network, before, x, y, exact, FLOAT32 if dtype == "float64" else dtype)
     loss = trainer.step(index).cpu().double()
     got = loss, _gradients(trainer.net)
-    limits = {"along": SCALE_LIMIT, "across": SCATTER_LIMIT.get(trainer.device.name, REDUCED_LIMIT)}
-    few = unit > FEW_DIGITS
-    most = {kind: max(largest, FEW[kind] * unit) for kind, largest in LARGEST_LIMIT.items()}
-    found = []  # (error over its limit, error, limit, what)
-    errors = _errors(got, exact, unit)
+    found = _deviations(_errors(got, exact, unit), exact, _Allowed(unit, trainer.device.name, yardstick))
+    return (
+        _wrong_gradients(found) or _wrong_move(trainer, before, got, exact, fresh) or _precision(found, yardstick, unit)
+    )
+
+
+class _Deviation(NamedTuple):
+    """How far off the loss, or one gradient, is in one direction."""
+
+    share: float  # of its limit; infinite where the error is no number
+    error: float
+    limit: float
+    what: Reason
+
+
+class _Allowed:
+    """The largest errors that a format and a device explain, "along" and "across"."""
+
+    def __init__(self, unit: float, device: str, yardstick: Errors) -> None:
+        self._few, self._yardstick = unit > FEW_DIGITS, yardstick
+        self._least = {"along": SCALE_LIMIT, "across": SCATTER_LIMIT.get(device, REDUCED_LIMIT)}
+        self._most = {kind: max(largest, FEW[kind] * unit) for kind, largest in LARGEST_LIMIT.items()}
+
+    def limit(self, what: Reason, kind: str) -> float:
+        """At least what the device is known for; MANY times the yardstick, but never more than the most."""
+        if self._few:
+            return self._most[kind]
+        return max(self._least[kind], min(MANY * self._yardstick[what, kind], self._most[kind]))
+
+
+def _deviations(errors: Errors, exact: Gradients, allowed: _Allowed) -> list[_Deviation]:
+    found = []
     sizes = {_gradient(name): gradient.numel() for name, gradient in exact[1].items()}
     for (what, kind), error in errors.items():
-        limit = most[kind] if few else max(limits[kind], min(MANY * yardstick[what, kind], most[kind]))
+        limit = allowed.limit(what, kind)
         if kind == "along" and what in sizes:  # scatter of d numbers has a part along any direction, its size over √d
             limit = max(limit, min(3 / math.sqrt(sizes[what]), 0.9) * errors[what, "across"])
-        found.append((error / limit if math.isfinite(error) else math.inf, error, limit, what))
+        found.append(_Deviation(error / limit if math.isfinite(error) else math.inf, error, limit, what))
+    return found
+
+
+def _wrong_gradients(found: Sequence[_Deviation]) -> Check | None:
+    """WRONG if the loss or a gradient is beyond its limit."""
     share, error, limit, what = max(found, key=lambda one: one[:3])
-    if share > 1:
-        why = because("differs", what=what, part=part(error))
-        return Check(WRONG, number(error), limit, why)
+    if share <= 1:
+        return None
+    return Check(WRONG, number(error), limit, because("differs", what=what, part=part(error)))
+
+
+def _wrong_move(
+    trainer: Trainer, before: dict[str, Tensor], got: Gradients, exact: Gradients, fresh: bool
+) -> Check | None:
+    """WRONG if the weights, ``before`` the step, did not move as ``_move_error`` wants it."""
     norms = {name: gradient.norm().item() for name, gradient in exact[1].items()}
-    spacing = 2 * ROUNDOFF[stored(dtype)]
+    spacing = 2 * ROUNDOFF[stored(trainer.variant.dtype)]
     moved = [
         _move_error(p, before[name].double(), got[1][name], trainer.learning_rate, fresh, spacing)
         for name, p in trainer.net.named_parameters()
-        if norms[name] > 1e-3 * math.hypot(*norms.values())
+        if norms[name] > 1e-3 * math.hypot(*norms.values())  # others are rounding alone
     ]
     if not all(map(math.isfinite, moved)):
-        why = because("weights_no_numbers")
-        return Check(WRONG, None, UPDATE_LIMIT, why)
+        return Check(WRONG, None, UPDATE_LIMIT, because("weights_no_numbers"))
     if max(moved) > UPDATE_LIMIT:
         return Check(WRONG, max(moved), UPDATE_LIMIT, because("weights_did_not_move"))
-    _, error, _, what = max(found, key=lambda one: one[1])
-    limit = max(GRADIENT_LIMIT, (2 if few else 1) * MANY * max(yardstick.values(), default=most["across"]))
-    if error > limit:
-        kind = "reduced_step" if few else "reduced_step_tf32"
-        why = because(kind, what=what, part=part(error))
-        return Check(REDUCED, error, limit, why)
-    return Check(RIGHT, error, limit)
+    return None
+
+
+def _precision(found: Sequence[_Deviation], yardstick: Errors, unit: float) -> Check:
+    """RIGHT, or REDUCED where the largest error is more than the CPU's in the same format explains."""
+    few = unit > FEW_DIGITS
+    _, error, _, what = max(found, key=lambda one: one.error)
+    largest = max(yardstick.values(), default=max(LARGEST_LIMIT["across"], FEW["across"] * unit))
+    limit = max(GRADIENT_LIMIT, (2 if few else 1) * MANY * largest)
+    if error <= limit:
+        return Check(RIGHT, error, limit)
+    kind = "reduced_step" if few else "reduced_step_tf32"
+    return Check(REDUCED, error, limit, because(kind, what=what, part=part(error)))
 
 
 def check_trained(network: Network, trainer: Trainer, batches: Sequence[Tensor]) -> Check:
