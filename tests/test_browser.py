@@ -395,7 +395,7 @@ def check_run_file(path: Path, cases: int):
         raise AssertionError(f"{constant} is not JSON")
 
     data = json.loads(text, parse_constant=refuse)
-    assert data["schema_version"] == 1
+    assert data["schema_version"] == 2
     assert len(data["results"]) == cases
     for entry in data["results"]:
         assert set(entry["case"]) == {"workload", "size", "device", "dtype", "threads", "layout", "compiled"}

@@ -1,6 +1,6 @@
 """How long until the median of matrix × vector is known within 2 %? This instrument against torch.utils.benchmark.
 
-    python tests/performance/autorange.py [--device cpu] [--rounds 3]
+    python tests/performance/autorange.py [--device cpu] [--rounds 3] [--sizes 100,3000]
 
 Same process, same device, the article's nine sizes, in turn. ``Timer.adaptive_autorange`` has no such goal: it
 is asked for longer and longer runs until the interval of its own times is as narrow (with a threshold that never
@@ -61,12 +61,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", default=",".join(map(str, ARTICLE_SIZES)))
     options = parser.parse_args()
     infos = {info.name: info for info in find_devices() if info.usable}
     print(f"{Device(options.device).hardware()}, {os.cpu_count()} cores, PyTorch {torch.__version__}")
     total = [0.0, 0.0]
     print(f"{'m':>6} {'ours':>9} {'±':>6} {'autorange':>10} {'±':>6} {'ratio':>6}")
-    for size in ARTICLE_SIZES:
+    for size in map(int, options.sizes.split(",")):
         pairs = [(ours(size, options.device, infos), theirs(size, options.device)) for _ in range(options.rounds)]
         mine, other = (sorted(pair[i] for pair in pairs)[len(pairs) // 2] for i in (0, 1))
         total = [total[0] + mine[0], total[1] + other[0]]

@@ -31,6 +31,7 @@ from bench.measure.job import Control
 from bench.measure.plans import SweepPlan
 from bench.measure.sweep import measure
 from bench.records.budget import EFFORTS
+from bench.text.tell import tell
 from bench.text.units import si
 from bench.workloads.article import ARTICLE_SIZES
 from bench.workloads.inputs import draw_from
@@ -47,6 +48,9 @@ def main() -> int:
     options = parser.parse_args()
     sizes, dtypes = tuple(map(int, options.sizes.split(","))), tuple(options.dtypes.split(","))
     found = {info.name: info for info in find_devices() if info.usable}
+    if options.device not in found or options.device == "cpu":
+        print(f"{options.device}: not here, or without a clock of its own; nothing to calibrate.")
+        return 0
     print(f"{found[options.device].hardware}, PyTorch {torch.__version__}, {os.cpu_count()} cores")
     worst = 0.0
     for operation, dtype in itertools.product(("matvec", "matmul"), dtypes):
@@ -70,7 +74,7 @@ def main() -> int:
                 f"{replayed[1]:>10}  {m.status}{'' if decided else ' (launch-bound)'}"
             )
         for failure in run.failures:
-            print(f"{failure.case}: {failure.error}")
+            print(f"{failure.case}: {tell(failure.error)}")
     print(f"\nLargest difference where the device decides: {worst:.1%} (goal: at most 2 %)")
     return int(worst > 0.02)
 

@@ -46,6 +46,9 @@ def swept(runner: Runner, plan: SweepPlan) -> Snapshot:
 
 
 def main() -> int:
+    if not torch.cuda.is_available():
+        print("No CUDA device here: there is nothing to break.")
+        return 0
     OPERATIONS["bad-index"] = Operation(
         "bad-index", "Bad index", "nothing", build=bad_index, cost=lambda m, width: Cost(0, width * m)
     )
