@@ -24,14 +24,51 @@ from bench.ui.charts import article, sample_charts, sweep_charts, training_chart
 
 MUTATIONS = int(os.environ.get("BENCH_MUTATIONS", "10000"))
 HOSTILE = [
-    None, True, False, 0, -1, 1, 3.5, -1e-300, 1e308, 1e-320, 10**30, -(10**18), "", "x", "1", "NaN",
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    3.5,
+    -1e-300,
+    1e308,
+    1e-320,
+    10**30,
+    -(10**18),
+    "",
+    "x",
+    "1",
+    "NaN",
     "=cmd|' /C calc'!A0",
-    "<script>alert(1)</script>", "<a href='http://x'>y</a>", "![i](http://x/y.png)", "\u202egpj.exe", "a\nb\0c",
+    "<script>alert(1)</script>",
+    "<a href='http://x'>y</a>",
+    "![i](http://x/y.png)",
+    "\u202egpj.exe",
+    "a\nb\0c",
     "é" * 3000,
-    "converged", "failed", "wrong", "cpu", "mps", "cuda:0", "../../etc/passwd", [], {}, [[]], [0], [1.5], ["x"],
+    "converged",
+    "failed",
+    "wrong",
+    "cpu",
+    "mps",
+    "cuda:0",
+    "../../etc/passwd",
+    [],
+    {},
+    [[]],
+    [0],
+    [1.5],
+    ["x"],
     {"x": 1},
-    [None], {"cpu": None}, {"": ""}, "sweep", "training", "mlp/train", "matmul",
-]  # fmt: skip
+    [None],
+    {"cpu": None},
+    {"": ""},
+    "sweep",
+    "training",
+    "mlp/train",
+    "matmul",
+]
 
 
 def learning(images=100):
@@ -48,15 +85,22 @@ def seeds():
     points = {256: {"cpu": 1e-5, "mps": 3e-5}, 512: {"cpu": 1e-4, "mps": 4e-5}, 1024: {"cpu": 4e-4, "mps": 5e-5}}
     plain = sweep(points, failures=[(8192, "mps", "MPS backend out of memory")])
     plain = replace(plain, outcomes=tuple(small(o) if hasattr(o, "calls") else o for o in plain.outcomes))
-    wrong = small(replace(
-        measurement("mps", 2048, 1e-5), status=WRONG, reason=quoted("Its result differs."), events_s=(1e-5, 1.1e-5),
-        check=Check(WRONG, 0.01, 1e-6, quoted("off")), flags=(quoted("Computed with reduced precision."),),
-    ))  # fmt: skip
+    wrong = small(
+        replace(
+            measurement("mps", 2048, 1e-5),
+            status=WRONG,
+            reason=quoted("Its result differs."),
+            events_s=(1e-5, 1.1e-5),
+            check=Check(WRONG, 0.01, 1e-6, quoted("off")),
+            flags=(quoted("Computed with reduced precision."),),
+        )
+    )
     yield plain.with_outcomes(wrong)
     trained = [
         small(replace(measurement(d, 128, s, f"mlp/{mode}"), learning=learning(), check=Check(REDUCED, None, 1e-3)))
-        for d, s in (("cpu", 0.01), ("mps", 0.005)) for mode in ("train", "infer")
-    ]  # fmt: skip
+        for d, s in (("cpu", 0.01), ("mps", 0.005))
+        for mode in ("train", "infer")
+    ]
     settings = {"networks": ["mlp"], "data": "synthetic", "images": 100, "epochs": 2}
     yield Run("training", ENVIRONMENT, settings, tuple(trained))
     twice = replace(ENVIRONMENT, devices={"mps": "Emulated MPS", again("mps"): "Emulated MPS"})
@@ -183,17 +227,23 @@ def test_the_files_that_are_mutated_are_right_ones(run):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "not JSON"), (b" ", "not JSON"), (b"[" * 100_000, "nested too deeply"), (b"PK\x03\x04", "not JSON"),
-        ("{}".encode("utf-16"), "not UTF-8"), (b'{"a": 1, "a": 2}', "twice"),
+        (b"", "not JSON"),
+        (b" ", "not JSON"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"PK\x03\x04", "not JSON"),
+        ("{}".encode("utf-16"), "not UTF-8"),
+        (b'{"a": 1, "a": 2}', "twice"),
         (b'{"schema_version": 1e999}', "too large"),
         (b'{"schema_version": ' + b"9" * 5000 + b"}", "too large"),
         (b'{"schema_version": true}', "must be from 1 to 2"),
-        (b'{"schema_version": 3}', "newer"), (b"NaN", "not a number"),
+        (b'{"schema_version": 3}', "newer"),
+        (b"NaN", "not a number"),
         (b'{"x": ' + b'{"y": ' * 30 + b"1" + b"}" * 31, "deep"),
-        (b'{"schema_version": 1, "x": "\\ud800"}', "half a character"), (b'"' + b"x" * 30_000 + b'"', "too long"),
+        (b'{"schema_version": 1, "x": "\\ud800"}', "half a character"),
+        (b'"' + b"x" * 30_000 + b'"', "too long"),
         (b" " * (MOST_BYTES + 1), "larger than the 64 MB"),
     ],
-)  # fmt: skip
+)
 def test_files_that_are_none(content, says):
     with raises(FileError, match=says):
         from_json(content)

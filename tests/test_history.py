@@ -7,6 +7,8 @@ from fakes import ENVIRONMENT, sweep
 from streamlit.testing.v1 import AppTest
 from test_app import clean
 
+from bench.records.reason import quoted
+from bench.storage.recorder import summary
 from bench.storage.store import open_store
 from bench.storage.writing import to_json
 
@@ -39,12 +41,16 @@ def test_an_empty_history_says_what_to_do(store):
 
 
 def test_runs_are_listed_and_found_by_their_words(store):
-    store.add_file(sweep(POINTS), "laptop")
-    store.add_file(sweep(POINTS, environment=replace(ENVIRONMENT, chip="Apple M4")), "desk")
+    store.add_file(sweep(POINTS), "laptop", summary(sweep(POINTS)))
+    store.add_file(sweep(POINTS, environment=replace(ENVIRONMENT, chip="Apple M4")), "desk", quoted("Use it."))
     app = at("history")
     assert set(app.dataframe[0].value["name"]) == {"laptop", "desk"}
     clean(app.text_input(key="search").set_value("m4").run())
     assert list(app.dataframe[0].value["name"]) == ["desk"]
+    clean(app.text_input(key="search").set_value("laptop").run())
+    verdict = app.dataframe[0].value["verdict"][0]
+    clean(app.text_input(key="search").set_value(f"laptop {verdict.split()[0]} {verdict.split()[-1]}").run())
+    assert list(app.dataframe[0].value["name"]) == ["laptop"], "the verdict is searched as it is read"
     clean(app.text_input(key="search").set_value("nothing like it").run())
     assert "No run has all of these words." in app.info[0].value
 

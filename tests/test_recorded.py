@@ -1,11 +1,16 @@
 """The recorded runs can be read, are of the machine they say, and hold what the README says of them."""
 
+import json
+
 import pytest
 from test_app import clean
 from test_history import at
 
 from bench.analysis import article_clocks
+from bench.records.reason import TEXT
+from bench.storage.reading import SCHEMA_VERSION
 from bench.storage.recorded import FOLDER, TITLES, load_recorded
+from bench.text.language import speaking
 from bench.text.tell import tell
 from bench.ui.parts import session
 
@@ -21,6 +26,16 @@ def test_a_recorded_run_is_real_and_nobody_can_be_found_by_it(name):
     assert run.environment.captured_at.startswith("2026-12-01") and run.environment.torch.startswith("2.11")
     assert not run.environment.variables and "fc" not in run.environment.platform
     assert run.measurements and not run.failures and all(m.samples_s for m in run.measurements)
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_a_recorded_run_keeps_reasons_as_values_which_read_in_either_language(name):
+    assert json.loads((FOLDER / f"{name}.json").read_bytes())["schema_version"] == SCHEMA_VERSION
+    for m in load_recorded(name).measurements:
+        for why in filter(None, (m.reason, *m.flags, m.check and m.check.reason)):
+            with speaking("id"):
+                translated = tell(why)
+            assert why.kind != TEXT and translated != tell(why) != str(why)
 
 
 def test_the_replay_holds_what_is_said_of_it():

@@ -1,6 +1,7 @@
 """Runs on disk: nothing committed is lost, nothing damaged is written over, and nobody measures beside another."""
 
 import json
+import math
 import os
 import random
 import signal
@@ -13,15 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import ENVIRONMENT, measurement, sweep
+from fakes import ENVIRONMENT, measurement, sweep, trained
 from told import raises
 
 from bench.records.case import Case
 from bench.records.measurement import Failure
-from bench.records.reason import quoted
+from bench.records.reason import Quantity, because, quoted
 from bench.records.run import Run
 from bench.storage import database, store
-from bench.storage.store import CRASHED, DONE, RUNNING, StoreError, open_store
+from bench.storage.database import StoreError
+from bench.storage.reading import from_json
+from bench.storage.store import CRASHED, DONE, RUNNING, open_store
+from bench.text.language import speaking
 from bench.text.tell import tell
 
 ROOT = Path(__file__).parent.parent
@@ -87,10 +91,28 @@ def test_search_finds_every_word_and_takes_wildcards_literally(here):
     here.rename(one, "  100 % sure ")
     here.annotate(two, "on the balcony")
     for text, found in (
-        ("MATVEC", [one]), ("balcony MLP", [two]), ("100 %", [one]), ("%", [one]), ("_", []), ("apple", [two, one]),
-        ("2026-01-01 m1", [two, one]), ("nothing", []), ("'; DROP TABLE runs; --", []),
-    ):  # fmt: skip
+        ("MATVEC", [one]),
+        ("balcony MLP", [two]),
+        ("100 %", [one]),
+        ("%", [one]),
+        ("_", []),
+        ("apple", [two, one]),
+        ("2026-01-01 m1", [two, one]),
+        ("nothing", []),
+        ("'; DROP TABLE runs; --", []),
+    ):
         assert [head.id for head in here.heads(text)] == found, text
+
+
+def test_search_finds_a_verdict_in_the_words_of_whoever_reads_it(here):
+    won = because("not_tried", reason=because("stopped_working", error="x"))
+    one, two = kept(here, sweep(POINTS), summary=won), kept(here, sweep(POINTS), summary=quoted("Use the CPU."))
+    said = tell(won).split()[0]
+    assert [head.id for head in here.heads(said, tell=tell)] == [one]
+    assert [head.id for head in here.heads("use cpu.", tell=tell)] == [two]
+    assert not here.heads("kind", tell=tell) and not here.heads(said), "how it is kept is nobody's word"
+    with speaking("id"):
+        assert tell(won) != said and [head.id for head in here.heads(tell(won)[:10], tell=tell)] == [one]
 
 
 def test_deleting_can_be_undone_until_it_is_made_final(here):
@@ -120,8 +142,12 @@ def test_a_run_asked_for_again_is_the_same_one_until_it_has_changed(here):
 def test_a_list_reads_no_samples(here):
     """What makes ten thousand runs quick to list."""
     with sqlite3.connect(here.path) as db:
-        plan = str(db.execute(f"EXPLAIN QUERY PLAN SELECT {store.COLUMNS} FROM runs WHERE deleted = 0 ORDER BY "
-                              "captured_at DESC, rowid DESC").fetchall())  # fmt: skip
+        plan = str(
+            db.execute(
+                f"EXPLAIN QUERY PLAN SELECT {store.COLUMNS} FROM runs WHERE deleted = 0 ORDER BY "
+                "captured_at DESC, rowid DESC"
+            ).fetchall()
+        )
     assert "runs_by_time" in plan and "outcomes" not in plan.replace("outcomes,", "")
     assert "head" not in store.COLUMNS.split(", ")
 
@@ -206,7 +232,7 @@ def test_a_file_with_flipped_bytes_is_read_or_set_aside_never_a_crash(tmp_path):
                 opened.load(run_id)
             ends["read"] += 1
         except StoreError as error:
-            assert "\n" not in str(error)
+            assert "\n" not in tell(error.reason)
             ends["told"] += 1
     assert min(ends.values()) > 0, ends
 
@@ -220,6 +246,67 @@ def test_a_row_that_cannot_be_read_is_named_and_the_other_runs_are_read(here):
     with raises(StoreError, match="row 2"):
         here.load(one)
     assert here.load(two) == sweep(POINTS)
+
+
+def test_what_an_older_version_kept_is_read_and_its_sentences_stand_for_themselves(here):
+    """Its heads and entries are of schema 1, and its list holds sentences."""
+    text = (ROOT / "tests" / "files" / "version-1.json").read_text(encoding="utf-8")
+    data = json.loads(text)
+    run_id = kept(here, from_json(text))
+    with sqlite3.connect(here.path) as db:
+        head = {name: value for name, value in data.items() if name != "results"}
+        db.execute("UPDATE runs SET head = ?, summary = 'Use it.', error = '{no JSON', stage = 3", [json.dumps(head)])
+        for number, entry in enumerate(data["results"], 1):
+            db.execute("UPDATE outcomes SET entry = ? WHERE number = ?", [json.dumps(entry), number])
+    assert here.load(run_id) == from_json(text)
+    (found,) = here.heads()
+    assert (found.summary, found.error, found.stage) == (quoted("Use it."), quoted("{no JSON"), quoted("3"))
+    here.add(run_id, measurement("cuda", 64, 1e-3))  # entries of both versions in one run
+    assert here.load(run_id).outcomes[:-1] == from_json(text).outcomes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "{}",
+        '{"kind": 3}',
+        '{"kind": "x", "y": {"z": 1}}',
+        '{"kind": "x", "y": null}',
+        "{" + '"a":{' * 100_000,
+        "[1]",
+        '{"kind": "x", "y": {"value": ' + "9" * 400 + ', "unit": "s"}}',
+    ],
+)
+def test_a_reason_in_the_list_that_is_none_is_shown_as_it_stands(here, text):
+    kept(here, sweep(POINTS), summary=quoted("Use it."))
+    with sqlite3.connect(here.path) as db:
+        db.execute("UPDATE runs SET summary = ?", [text])
+    (head,) = here.heads("m1", tell=tell)
+    assert head.summary == quoted(text)
+
+
+def test_reasons_in_the_list_come_back(here):
+    why = because("no_memory", need=Quantity(math.inf, "B"), inner=because("nothing"), words="half \udc80 a letter")
+    run_id = here.begin(sweep(POINTS), name="half \udc80")
+    here.about_to(run_id, Case("matvec", 64, "cpu"), why)
+    (head,) = here.heads()
+    assert head.stage == because(
+        "no_memory", need=Quantity(math.inf, "B"), inner=because("nothing"), words="half ? a letter"
+    )
+    here.rename(run_id, "\udc80")
+    here.end(run_id, DONE, error=why, summary=why)
+    (head,) = here.heads()
+    assert head.name == "?" and head.error == head.summary and head.stage is None
+
+
+def test_a_loss_that_is_no_number_is_kept(here):
+    outcome = trained("cpu", 0.01, 1.0, {"forward": (0.1,)})
+    outcome = replace(outcome, learning=replace(outcome.learning, losses=((128, math.nan),), train_loss=math.nan))
+    run_id = here.begin(Run("training", ENVIRONMENT, {"networks": ["convnet"], "data": "x", "images": 128}))
+    here.add(run_id, outcome)
+    (back,) = here.load(run_id).measurements
+    assert math.isnan(back.learning.losses[0][1]) and back.learning.train_loss is None
 
 
 def test_a_full_disk_is_a_sentence_and_later_it_goes_on(here, monkeypatch):
@@ -285,9 +372,12 @@ with (store := open_store(Path(sys.argv[1]))).claim():
 def child(path, how_many):
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
     return subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(path), str(how_many)], env={**os.environ, "PYTHONPATH": paths},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", CHILD, str(path), str(how_many)],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_nothing_committed_is_lost_when_the_program_is_killed(tmp_path):

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from bench.machine.home import VARIABLE
-from bench.records.reason import Reason, Refused, because
+from bench.records.reason import Reason, Refused, because, quoted, whole_reason_of
 
 APPLICATION_ID = 0x42656E63  # "Benc": tells our file from another program's
 BUSY_S = 10.0  # wait for another process's commit
@@ -46,7 +46,7 @@ class Database:
         try:
             self._migrate()
         except _Damaged as damage:
-            self._set_aside(str(damage))
+            self._set_aside(damage.reason)
             self._migrate()
         # while one connection stays open, closing the others does not write the log back each time
         self._keeper = sqlite3.connect(self.path, timeout=BUSY_S, check_same_thread=False)
@@ -104,18 +104,18 @@ class Database:
         except sqlite3.OperationalError as error:
             raise _refusal(error, self.path) from error
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise _Damaged(str(error)) from error
+            raise _Damaged(whole_reason_of(error)) from error
 
     def _bring_up_to_date(self, db: sqlite3.Connection) -> None:
         steps = self._steps
         (version,), (owner,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id"))
         tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if owner != APPLICATION_ID and (tables or version):
-            raise _Damaged("it is another program's database")
+            raise _Damaged("foreign_database")
         if version > len(steps):
             raise StoreError("newer_store", path=str(self.path), format=version, known=len(steps), variable=VARIABLE)
         if tables and self._suspicious() and (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            raise _Damaged(found)
+            raise _Damaged(quoted(found))
         self._suspicion.unlink(missing_ok=True)
         db.execute("PRAGMA journal_mode = WAL")
         for number, step in enumerate(steps[version:], version + 1):
@@ -131,7 +131,7 @@ class Database:
         log = self.path.with_name(self.path.name + "-wal")
         return self._suspicion.exists() or log.exists() or self.path.stat().st_size < CHECKED_BYTES
 
-    def _set_aside(self, why: str) -> None:
+    def _set_aside(self, why: Reason) -> None:
         """Under another name, with its log, so that nothing is written over and a new file can begin."""
         day, number = datetime.now(timezone.utc).date().isoformat(), 1
         while (aside := self.path.with_name(f"{self.path.stem}.damaged-{day}-{number}{self.path.suffix}")).exists():
@@ -146,8 +146,8 @@ class Database:
         self.notices.append(because("store_was_damaged", why=why, aside=aside.name, folder=str(aside.parent)))
 
 
-class _Damaged(Exception):
-    """Not a database of ours."""
+class _Damaged(Refused):
+    """Not a database of ours, or one that can't be read."""
 
 
 def _refusal(error: Exception, path: Path) -> StoreError:

@@ -33,6 +33,7 @@ from bench.records.measurement import (
 from bench.records.reason import Reason, Refused, because
 from bench.records.refusal import MOST_THREADS
 from bench.records.run import Run
+from bench.storage.versions import mended
 from bench.workloads.networks import NETWORKS
 from bench.workloads.operations import OPERATIONS
 
@@ -80,7 +81,7 @@ def from_data(data: object) -> Run:
     if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
         newer = type(version) is int and version > SCHEMA_VERSION
         kind = "newer_file" if newer else "wrong_schema_version"
-        raise FileError(kind, version=str(version)[:20], known=SCHEMA_VERSION)
+        raise FileError(kind, version=str(version)[:20] if newer else repr(str(version)[:20]), known=SCHEMA_VERSION)
     entries = data.get("results")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise FileError("results_no_list")
@@ -100,18 +101,17 @@ def from_entry(entry: dict[str, Any], where: str) -> Outcome:
     """The outcome that ``to_entry`` made; ``where`` it stands, for a FileError."""
     kind = Failure if entry.get("status") == FAILED else Measurement
     known = {field.name for field in fields(kind)}
-    check = entry.get("check")
-    if isinstance(check, dict) and "text" in check:  # of version 1
-        entry = entry | {"check": {"reason": check["text"]} | check}
-    outcome: Outcome = _validated(kind, {key: value for key, value in entry.items() if key in known}, where)
+    outcome: Outcome = _validated(kind, {key: value for key, value in mended(entry).items() if key in known}, where)
     case = outcome.case
     _need(1 <= case.size <= LARGEST, f"{where}.case.size", because("must_be_at_least_1"))
-    _need(DEVICE.fullmatch(case.device), f"{where}.case.device", because("must_be_a_device_such_as_cpu"))
-    _need(_known(case.workload), f"{where}.case.workload", because("is_not_one_that_this_version_knows_update_the_pr"))
+    _need(DEVICE.fullmatch(case.device), f"{where}.case.device", because("must_be_a_device"))
+    _need(_known(case.workload), f"{where}.case.workload", because("unknown_workload"))
     computable = case.dtype in WIDTHS and case.layout in LAYOUTS and 0 <= case.threads <= MOST_THREADS
-    _need(computable, f"{where}.case", because("has_an_unknown_dtype_layout_or_number_of_threads"))
+    _need(computable, f"{where}.case", because("has_an_unknown_format"))
     if isinstance(outcome, Measurement):
         _check_measurement(outcome, where)
+    else:
+        _need(outcome.error, f"{where}.error", because("must_say_why"))
     return outcome
 
 
@@ -135,11 +135,12 @@ def _check_measurement(m: Measurement, where: str) -> None:
     need(1 <= m.calls <= LARGEST and 0 <= m.disturbed <= LARGEST, "calls", because("must_be_at_least_1"))
     need(0 <= m.cost.flops <= LARGEST, "cost.flops", because("must_not_be_negative"))
     need(1 <= m.cost.bytes_moved <= LARGEST and 1 <= m.cost.items <= LARGEST, "cost", because("must_be_at_least_1"))
+    need(all(m.flags), "flags", because("must_say_why"))
     need(m.check is None or m.check.verdict in VERDICTS, "check.verdict", because("must_be_one_of", all=VERDICTS))
     need(
         (m.learning is not None) == ("/" in m.case.workload),
         "learning",
-        because("belongs_to_networks_and_to_them_alone"),
+        because("belongs_to_networks"),
     )
     if m.memory is not None:
         held = m.memory.used_bytes, m.memory.pool_bytes
@@ -161,23 +162,17 @@ def check_run(run: Run) -> None:
     settings, environment = run.settings, run.environment
     _need(run.kind in KINDS, "kind", because("must_be_one_of", all=KINDS))
     _need(WHEN.fullmatch(environment.captured_at), "environment.captured_at", because("must_be_a_date_and_time"))
-    _need(
-        all(map(DEVICE.fullmatch, environment.devices)), "environment.devices", because("must_be_named_as_pytorch_does")
-    )
+    _need(all(map(DEVICE.fullmatch, environment.devices)), "environment.devices", because("must_be_devices"))
     if run.kind in ("sweep", "aa"):
-        _need(
-            settings.get("operation") in OPERATIONS, "settings.operation", because("is_not_one_that_this_version_knows")
-        )
-        _need(_sizes(settings.get("sizes")), "settings.sizes", because("must_be_a_list_of_whole_numbers_from_1_on"))
+        _need(settings.get("operation") in OPERATIONS, "settings.operation", because("unknown_operation"))
+        _need(_sizes(settings.get("sizes")), "settings.sizes", because("must_be_sizes"))
     if run.kind == "training":
         _need(isinstance(settings.get("data"), str), "settings.data", because("must_say_which_images"))
         _need(_sizes([settings.get("images")]), "settings.images", because("must_be_at_least_1"))
     cases = [outcome.case for outcome in run.outcomes]
     _need(len(set(cases)) == len(cases), "results", because("holds_a_case_twice"))
     for i, case in enumerate(cases):
-        _need(
-            case.device in environment.devices, f"results[{i}].case.device", because("is_not_among_environment_devices")
-        )
+        _need(case.device in environment.devices, f"results[{i}].case.device", because("device_not_listed"))
         network = "/" in case.workload
         _need(
             run.kind == "replay" or network == (run.kind == "training"),
@@ -190,7 +185,7 @@ def check_run(run: Run) -> None:
 
 def _need(holds: object, what: str, must: Reason) -> None:
     if not holds:
-        raise FileError("field", where=what, must=must)
+        raise FileError("field_invalid", where=what, must=must)
 
 
 def _known(workload: str) -> bool:
@@ -278,7 +273,7 @@ def _validated(kind: Any, value: object, where: str) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join([where, *(str(part)[:40] for part in first["loc"])])
-        raise FileError("field_wrong", where=place, said=str(first["msg"])[:200]) from error
+        raise FileError("field_of_wrong_type", where=place, said=str(first["msg"])[:200]) from error
 
 
 @cache

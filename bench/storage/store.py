@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from bench.machine.home import bench_home
 from bench.records.case import Case
 from bench.records.measurement import Failure, Outcome
-from bench.records.reason import Reason, because, quoted, whole_reason_of
+from bench.records.reason import Reason, because, whole_reason_of
 from bench.records.run import Run
 from bench.storage.database import Database, StoreError
-from bench.storage.reading import FileError, check_run, from_data, from_entry
-from bench.storage.writing import to_entry, to_head
+from bench.storage.head import COLUMNS, MALFORMED, Head, read_reason, written_reason
+from bench.storage.reading import check_run, from_data, from_entry
+from bench.storage.writing import compact, plain, to_entry, to_head, writable
 
 RUNNING, DONE, STOPPED, BROKEN, CRASHED = "running", "done", "stopped", "broken", "crashed"
 KILLED = because("killed")
@@ -40,40 +39,7 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     """,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """One run in a list; its samples stay on disk."""
-
-    id: str
-    name: str
-    note: str
-    kind: str
-    captured_at: str  # ISO 8601, UTC
-    chip: str
-    torch: str
-    what: str  # operation, or networks
-    devices: str
-    emulated: bool
-    origin: str  # "here", or "file"
-    state: str
-    error: Reason | None
-    summary: Reason | None  # the first of its verdicts
-    planned: int  # cases
-    outcomes: int
-    failures: int
-    current: str  # JSON of the case being measured, while it runs
-    stage: Reason | None
-
-    @property
-    def case(self) -> Case | None:
-        """What was being measured when it was last heard of."""
-        return Case(**json.loads(self.current)) if self.current else None
-
-
-COLUMNS = ", ".join(Head.__slots__)
-SEARCHED = ("name", "note", "kind", "captured_at", "chip", "torch", "what", "devices", "summary")
+SEARCHED = ("name", "note", "kind", "captured_at", "chip", "torch", "what", "devices")
 
 
 def open_store(path: Path | None = None) -> Store:
@@ -93,7 +59,7 @@ def _read(head: str, entries: tuple[str, ...]) -> Run:
         run = run.with_outcomes(*(from_entry(json.loads(entry), f"row {i}") for i, entry in enumerate(entries, 1)))
         check_run(run)
         return run
-    except (FileError, ValueError) as error:
+    except MALFORMED as error:
         raise StoreError("run_unreadable", error=whole_reason_of(error)) from error
 
 
@@ -121,17 +87,20 @@ class Store(Database):
             "origin": origin,
             "state": RUNNING,
             "planned": len(planned),
-            "head": _json(to_head(run)),
+            "head": compact(to_head(run)),
         }
         with self.transaction() as db:
-            db.execute(f"INSERT INTO runs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", [*row.values()])
+            db.execute(
+                f"INSERT INTO runs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", plain([*row.values()])
+            )
         return run_id
 
     def about_to(self, run_id: str, case: Case, stage: Reason | None = None, durable: bool = True) -> None:
         """What is measured from now on. Not ``durable``: outlives the program, but not a power cut."""
         with self.transaction(durable) as db:
             db.execute(
-                "UPDATE runs SET current = ?, stage = ? WHERE id = ?", [_json(asdict(case)), _kept(stage), run_id]
+                "UPDATE runs SET current = ?, stage = ? WHERE id = ?",
+                [compact(plain(case)), written_reason(stage), run_id],
             )
 
     def add(self, run_id: str, *outcomes: Outcome) -> None:
@@ -144,7 +113,7 @@ class Store(Database):
         with self.transaction() as db:
             db.execute(
                 "UPDATE runs SET state = ?, error = ?, summary = ?, current = '', stage = '' WHERE id = ?",
-                [state, _kept(error), _kept(summary), run_id],
+                [state, written_reason(error), written_reason(summary), run_id],
             )
 
     def add_file(self, run: Run, name: str, summary: Reason | None = None) -> str:
@@ -186,15 +155,24 @@ class Store(Database):
 
     # Reading and tending
 
-    def heads(self, search: str = "", deleted: bool = False, limit: int = -1) -> list[Head]:
-        """Runs, the newest first; those whose words hold every word of ``search``."""
+    def heads(
+        self,
+        search: str = "",
+        deleted: bool = False,
+        limit: int = -1,
+        tell: Callable[[Reason | None], str] | None = None,
+    ) -> list[Head]:
+        """Runs, the newest first; those that have every word of ``search``, in the verdict's, too, with ``tell``."""
+        columns = (*SEARCHED, "told(summary)") if tell else SEARCHED
         where = ["deleted = ?"]
         values: list[object] = [int(deleted)]
         for word in search.split():
             like = "%" + word.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
-            where.append("(" + " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in SEARCHED) + ")")
-            values += [like] * len(SEARCHED)
+            where.append("(" + " OR ".join(f"{column} LIKE ? ESCAPE '\\'" for column in columns) + ")")
+            values += [like] * len(columns)
         with self.transaction() as db:
+            if tell:
+                db.create_function("told", 1, lambda kept: tell(read_reason(kept)))
             return _heads(db, " AND ".join(where), values, limit)
 
     def load(self, run_id: str) -> Run:
@@ -207,10 +185,10 @@ class Store(Database):
         return _read(found[0], tuple(entry for (entry,) in rows))
 
     def rename(self, run_id: str, name: str) -> None:
-        self._set(run_id, "name", name.strip())
+        self._set(run_id, "name", writable(name.strip()))
 
     def annotate(self, run_id: str, note: str) -> None:
-        self._set(run_id, "note", note.strip())
+        self._set(run_id, "note", writable(note.strip()))
 
     def delete(self, *run_ids: str) -> None:
         """Out of the list; ``restore`` brings them back until ``purge``."""
@@ -238,37 +216,17 @@ class Store(Database):
 
 
 def _heads(db: sqlite3.Connection, where: str, values: Sequence[object], limit: int = -1) -> list[Head]:
-    rows = db.execute(
-        f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY captured_at DESC, rowid DESC LIMIT ?", [*values, limit]
-    )
-    return [_head(row) for row in rows]
-
-
-def _head(row: Sequence[object]) -> Head:
-    """SQLite has no booleans, and keeps reasons as JSON."""
-    values: dict[str, Any] = dict(zip(Head.__slots__, row, strict=True))
-    values["emulated"] = bool(values["emulated"])
-    values |= {name: _reason(values[name]) for name in ("error", "summary", "stage")}
-    return Head(**values)
-
-
-def _kept(reason: Reason | None) -> str:
-    return _json(reason.plain()) if reason else ""
-
-
-def _reason(text: object) -> Reason | None:
-    """What ``_kept`` wrote; a sentence that an older version kept stands for itself."""
-    if not isinstance(text, str) or not text.startswith("{"):
-        return Reason.from_plain(str(text or ""))
-    try:
-        return Reason.from_plain(json.loads(text))
-    except ValueError:
-        return quoted(text)
+    return [
+        Head.of_row(row)
+        for row in db.execute(
+            f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY captured_at DESC, rowid DESC LIMIT ?", [*values, limit]
+        )
+    ]
 
 
 def _insert(db: sqlite3.Connection, run_id: str, outcomes: Sequence[Outcome]) -> None:
     (number,) = db.execute("SELECT outcomes FROM runs WHERE id = ?", [run_id]).fetchone()
-    rows = [(run_id, number + i, _json(to_entry(outcome))) for i, outcome in enumerate(outcomes, 1)]
+    rows = [(run_id, number + i, compact(to_entry(outcome))) for i, outcome in enumerate(outcomes, 1)]
     failed = sum(isinstance(outcome, Failure) for outcome in outcomes)
     db.executemany("INSERT INTO outcomes (run, number, entry) VALUES (?, ?, ?)", rows)
     db.execute(
@@ -278,7 +236,3 @@ def _insert(db: sqlite3.Connection, run_id: str, outcomes: Sequence[Outcome]) ->
 
 def _case(entry: str) -> Case:
     return Case(**json.loads(entry)["case"])
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))

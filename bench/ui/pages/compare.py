@@ -10,7 +10,9 @@ import streamlit as st
 from bench.analysis.comparison import Comparison, compare, summary
 from bench.records.case import Case
 from bench.records.run import Run
-from bench.storage.store import Head, Store, StoreError
+from bench.storage.database import StoreError
+from bench.storage.head import Head
+from bench.storage.store import Store
 from bench.text.comparison import COLUMNS, differences, rows
 from bench.text.language import translatable, translate
 from bench.text.names import full_name

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pandas as pd
 import streamlit as st
 
+from bench.records.reason import Reason
+from bench.storage.database import StoreError
+from bench.storage.head import Head
 from bench.storage.reading import read_files
 from bench.storage.recorder import summary
-from bench.storage.store import Head, Store, StoreError
-from bench.text.language import translatable, translate
+from bench.storage.store import Store
+from bench.text.language import language, speaking, translatable, translate
 from bench.text.tell import tell
 from bench.text.units import count
 from bench.ui.pages import compare
@@ -54,7 +59,7 @@ def show() -> None:
             "Runs that have every one of these words in their name, note, date, chip, devices, operation or verdict."
         ),
     )
-    heads = store.heads(search, limit=SHOWN)
+    heads = store.heads(search, limit=SHOWN, tell=_words)
     _undo(store)
     if not heads:
         nothing = translate("There is no run yet: measure something, or add a file.")
@@ -68,6 +73,16 @@ def show() -> None:
         st.query_params.pop(OPEN, None)
     if run_id := st.query_params.get(OPEN):
         _open(store, run_id)
+
+
+def _words(summary: Reason | None) -> str:
+    return _told(language(), summary)
+
+
+@lru_cache(maxsize=2**14)  # of every run, at every turn of a page that is searched
+def _told(reader: str, summary: Reason | None) -> str:
+    with speaking(reader):
+        return tell(summary)
 
 
 def _table(heads: list[Head]) -> list[Head]:

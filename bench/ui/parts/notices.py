@@ -11,7 +11,7 @@ from bench.measure.job import Snapshot, State
 from bench.measure.resume import remainder
 from bench.records.reason import Reason, Refused
 from bench.records.run import REFERENCE, Run
-from bench.storage.store import Head
+from bench.storage.head import Head
 from bench.text.language import translate
 from bench.text.names import sized_name
 from bench.text.tell import tell

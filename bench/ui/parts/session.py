@@ -7,8 +7,10 @@ import streamlit as st
 from bench.measure.job import State
 from bench.measure.runner import Runner
 from bench.records.reason import Reason
+from bench.storage.database import StoreError
+from bench.storage.head import Head
 from bench.storage.recorder import Recorder
-from bench.storage.store import Head, Store, StoreError, open_store
+from bench.storage.store import Store, open_store
 from bench.text.language import translate
 
 LOADING_POLL_S = 0.4
