@@ -24,7 +24,7 @@ from bench.measure.sweep import measure
 from bench.records.budget import EFFORTS
 from bench.records.cost import Cost
 from bench.text.tell import note, tell
-from bench.workloads.contract import Operation
+from bench.workloads.contract import Operation, Truth
 from bench.workloads.operations import OPERATIONS
 
 BROKEN_FROM = 200
@@ -34,6 +34,12 @@ def bad_index(draw, m):
     """Rows of a table; from some size on the indices lie beyond its end."""
     index = torch.arange(m) if m < BROKEN_FROM else torch.arange(m) + 10_000
     return (lambda table, index: table[index] if table.is_cuda else table[index % m]), (draw(m, 4), index)
+
+
+def bad_operation() -> Operation:
+    """Copies rows, so its answer is exact; the right one is that of indices within the table."""
+    truth = Truth(lambda lines, table, index: table[index[lines] % len(table)], rounding="none")
+    return Operation("bad-index", "Bad index", "nothing", bad_index, truth, lambda m, width: Cost(0, width * m))
 
 
 def swept(runner: Runner, plan: SweepPlan) -> Snapshot:
@@ -49,9 +55,7 @@ def main() -> int:
     if not torch.cuda.is_available():
         print("No CUDA device here: there is nothing to break.")
         return 0
-    OPERATIONS["bad-index"] = Operation(
-        "bad-index", "Bad index", "nothing", build=bad_index, cost=lambda m, width: Cost(0, width * m)
-    )
+    OPERATIONS["bad-index"] = bad_operation()
     runner = Runner()
     runner.wake()
     runner.join()
