@@ -174,13 +174,14 @@ class Machine:
         def cost(m, width):
             return Cost(2 * m * m, width * m * m)
 
-        truth = contract.Truth(lambda lines, *inputs: None)  # nobody asks it: the judge is lenient
+        truth = contract.Truth(lambda lines, *inputs: None)  # nobody asks it: the verifier is lenient
         fake = contract.Operation("fake", "Fake", "nothing", build, truth, cost)
         monkeypatch.setitem(operations.OPERATIONS, "fake", fake)
         monkeypatch.setattr(bench.machine.devices, "Device", lambda name: _Fake(self, name))
         monkeypatch.setattr(size_group, "peak_memory", lambda device, step: None)  # there are no tensors
         monkeypatch.setattr(clock, "now", lambda: self.now)
-        monkeypatch.setattr(size_group, "Judge", _Lenient)
+        monkeypatch.setattr(size_group, "Judge", lambda *arguments: None)
+        monkeypatch.setattr(size_group, "Verifier", _Lenient)
         monkeypatch.setattr(sweep, "capture_environment", lambda hardware: ENVIRONMENT)
         return {name: rates(name, name.upper()) for name in self.speeds}
 
@@ -196,11 +197,19 @@ class _Anywhere:
 class _Lenient:
     """There is no answer to judge."""
 
+    check = Check(RIGHT, 0.0, 1e-6)
+
     def __init__(self, *arguments):
         pass
 
-    def check(self, step, outline):
-        return Check(RIGHT, 0.0, 1e-6)
+    def first(self):
+        pass
+
+    def timed(self, answer, measured_s):
+        pass
+
+    def last(self, step_s, measured_s):
+        pass
 
 
 class _Fake:

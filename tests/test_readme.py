@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from bench.cli.parser import COMMANDS, make_parser
 from bench.measure.plans import TrainingPlan
 from bench.measure.sizes import parse_batches, parse_sizes
-from bench.measure.verify import Judge, Outline
+from bench.measure.verification.judge import Judge
 from bench.records import cost
 from bench.workloads import contract, operations
 from bench.workloads.inputs import draw_from
@@ -43,13 +43,18 @@ def example(row, **names):
 
 
 def test_the_example_adds_an_operation_that_is_verified():
-    dot = example("Operation", Operation=contract.Operation, Cost=cost.Cost, torch_function=operations.torch_function)
+    dot = example(
+        "Operation",
+        Operation=contract.Operation,
+        Truth=contract.Truth,
+        Cost=cost.Cost,
+        torch_function=operations.torch_function,
+    )
     assert dot.name == "dot" in contract.by_name([*operations.OPERATIONS.values(), dot])
     function, inputs = dot.build(draw_from(0), 100)
-    judge = Judge(dot, 100, function, inputs)
-    outline = Outline.of(function(*inputs))
-    assert judge.check(lambda: function(*inputs), outline).verdict == "right"
-    assert judge.check(lambda: 1.01 * function(*inputs), outline).verdict == "wrong"
+    judge = Judge(dot, 100, inputs)
+    assert judge.compare(function(*inputs)).verdict == "right"
+    assert judge.compare(1.01 * function(*inputs)).verdict == "wrong"
     assert dot.cost(100, 4).bytes_moved == sum(t.nbytes for t in (*inputs, torch.zeros(1)))
 
 

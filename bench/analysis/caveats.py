@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.records.case import Variant
-from bench.records.measurement import BUSY, CONVERGED, NOISY, TIMED_OUT, UNVERIFIED, Measurement
+from bench.records.measurement import BUSY, CONVERGED, NOISY, TIMED_OUT, UNVERIFIED, WRONG, Measurement
 from bench.records.reason import Figure, Reason, because
 from bench.records.run import Run
 
@@ -32,7 +32,7 @@ def _struck_out(run: Run) -> list[Reason]:
     for m in run.measurements:
         if not m.believed:
             struck.setdefault((m.case.variant, m.reason), []).append(m)
-    return [
+    found = [
         because(
             "struck_one" if len(some) == 1 else "struck_many",
             names=listed([run.case_figure(m.case) for m in some], MOST_NAMED),
@@ -41,6 +41,19 @@ def _struck_out(run: Run) -> list[Reason]:
         )
         for (variant, why), some in struck.items()
     ]
+    wrong = next((m for m in run.measurements if m.status == WRONG and m.reason), None)
+    return [*found, _report(run, wrong)] if wrong else found
+
+
+def _report(run: Run, wrong: Measurement) -> Reason:
+    """What to do about a wrong answer, with a line to paste."""
+    return because(
+        "report_wrong",
+        torch=run.environment.torch,
+        hardware=run.environment.devices.get(wrong.case.device, wrong.case.device),
+        case=because("named_with", name=_name(run, wrong), dtype=wrong.case.dtype),
+        why=wrong.reason or because("nothing"),
+    )
 
 
 def _by_status(run: Run) -> list[Reason]:

@@ -8,12 +8,15 @@ cost of synchronising, to be negligible.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bench.records.reason import DeviceRefused
 
 process_seconds: Callable[[], float] = time.process_time  # CPU seconds of all threads; only the replay asks it
 now: Callable[[], float] = time.perf_counter  # seconds; everything else in bench asks this one
 Synchronize = Callable[[], None]
+T = TypeVar("T")
+EMPTY_CALLS, EMPTY_BLOCKS = 200, 5
 STEADY_S = 0.01  # a stretch of warm-up, seconds
 
 
@@ -46,18 +49,32 @@ class ClockError(DeviceRefused):
     """The clock is no clock."""
 
 
-def time_block(step: Callable[[], object], synchronize: Synchronize, calls: int = 1) -> Block:
-    """Time ``calls`` steps, waiting for the device once before and once after."""
+def time_block(
+    step: Callable[[], T], synchronize: Synchronize, calls: int = 1, answers: list[T] | None = None
+) -> Block:
+    """Time ``calls`` steps, waiting for the device once before and once after; ``answers`` gets the last one's."""
     synchronize()
     start = now()
-    for _ in range(calls):
+    for _ in range(calls - 1):
         step()
+    answer = step()
     queued = now()
     synchronize()
     end = now()
     if not start <= queued <= end:
         raise ClockError("clock_went_backwards")
+    if answers is not None:
+        answers.append(answer)
     return Block(start, queued, end, calls)
+
+
+def empty_call_s() -> float:
+    """Seconds of a call that does nothing: the quickest of a few blocks."""
+    return min(time_block(_nothing, _nothing, EMPTY_CALLS).per_step for _ in range(EMPTY_BLOCKS))
+
+
+def _nothing() -> None:
+    pass
 
 
 def time_both(work: Callable[[], object], synchronize: Synchronize) -> tuple[float, float]:

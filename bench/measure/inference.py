@@ -9,7 +9,7 @@ from bench.measure import clock
 from bench.measure.preparation import PHASE_STEPS, WARM_UPS
 from bench.measure.training_outcomes import record
 from bench.measure.training_setup import Setup, VariantState, parts
-from bench.measure.verify_networks import check_answers
+from bench.measure.verification.steps import check_answers
 from bench.records.measurement import Learning
 from bench.records.reason import because
 

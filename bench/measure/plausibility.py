@@ -11,6 +11,7 @@ from bench.machine.ceilings import Ceiling
 from bench.records.cost import Cost
 from bench.records.reason import Quantity, Reason, because
 
+QUICKEST = 3.0  # calls that do nothing; whatever asks PyTorch for something takes ten
 BEYOND_CACHES = 256e6  # bytes; only there does a step's traffic have to come from memory
 
 
@@ -29,6 +30,13 @@ def impossible(cost: Cost, seconds: float, top: Ceiling) -> Reason | None:
             "beyond_bandwidth", rate=Quantity(traffic, "B/s"), most=Quantity(top.bytes_per_s, "B/s"), basis=top.basis
         )
     return None
+
+
+def does_nothing(seconds: float, call_s: float) -> Reason | None:
+    """Is a step as quick as a call that does nothing?"""
+    if seconds > QUICKEST * call_s:
+        return None
+    return because("faster_than_a_call", step=Quantity(seconds, "s"), call=Quantity(call_s, "s"))
 
 
 def drift(rounds: Sequence[Sequence[float]]) -> Reason | None:

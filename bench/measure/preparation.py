@@ -7,7 +7,7 @@ from functools import partial
 from bench.measure import clock
 from bench.measure.compiling import surely_compiled
 from bench.measure.training_setup import Setup, VariantState
-from bench.measure.verify_networks import check_step
+from bench.measure.verification.steps import check_step
 from bench.records.case import Variant
 from bench.records.reason import because
 

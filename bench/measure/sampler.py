@@ -23,7 +23,6 @@ from bench.records.measurement import (
     TIMED_OUT,
     UNVERIFIED,
     WRONG,
-    Check,
     Measurement,
     Memory,
     Status,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from bench.machine.devices import Device
     from bench.measure.job import Control
-    from bench.measure.verify import Outline
+    from bench.measure.verification.case import Verifier
 
 LONG_STEP_S = 0.2  # a step that long needs no waking before it
 OTHERS_SHARE = 0.5  # of one core, taken by other programs during a round: then it is measured again
@@ -56,8 +55,7 @@ class Sampler:
     cost: Cost
     first_call_s: float
     calls: int
-    outline: Outline  # of its answer
-    check: Check | None = None
+    verifier: Verifier  # of its answers
     memory: Memory | None = None
     flags: list[Reason] = field(default_factory=list)
     blocks: list[list[clock.Block]] = field(default_factory=list)  # round by round
@@ -70,6 +68,11 @@ class Sampler:
     def samples(self) -> tuple[float, ...]:
         return tuple(block.per_step for a_round in self.blocks for block in a_round)
 
+    @property
+    def step_s(self) -> float:
+        """The median so far."""
+        return stats.median(self.samples).value
+
     def visit(self, budget: Budget, control: Control) -> None:
         """One round: wake the device, then samples without a pause; again if something disturbed it."""
         began = clock.now()
@@ -77,7 +80,7 @@ class Sampler:
             with control.timed():
                 gate, start = control.gate, clock.now()
                 busy, preempted = gate.others_s(), gate.preempted()
-                taken, events_s = self._round(budget, control)
+                taken, events_s, answer = self._round(budget, control)
                 busy, preempted = gate.others_s() - busy, gate.preempted() - preempted
                 noisy = _noisy(clock.now() - start, busy, preempted)
                 kept = [b for b in taken if not gate.disturbed(b.start, b.end)]
@@ -94,19 +97,22 @@ class Sampler:
         self.blocks.append(kept)
         self.events_s += events_s
         self.spent_s += clock.now() - began
+        self.verifier.timed(answer, self.spent_s)
 
-    def _round(self, budget: Budget, control: Control) -> tuple[list[clock.Block], list[float]]:
-        """Its blocks, and what the device's own clock says of one more, where it has one."""
+    def _round(self, budget: Budget, control: Control) -> tuple[list[clock.Block], list[float], Tensor]:
+        """Its blocks, what the device's own clock says of one more, where it has one, and a timed block's answer."""
+        answers: list[Tensor] = []
         sync, taken, spent = self.device.synchronize, [], 0.0
         if self.first_call_s < LONG_STEP_S:
             clock.time_block(self.step, sync, self.calls)
         while spent < budget.round_s:
             control.check()
-            block = clock.time_block(self.step, sync, self.calls)
+            answers.clear()  # not while the next block is timed
+            block = clock.time_block(self.step, sync, self.calls, answers)
             spent += block.seconds
             taken.append(block)
         seconds = self.device.seconds_by_events(self.step, self.calls)
-        return taken, [] if seconds is None else [seconds]
+        return taken, [] if seconds is None else [seconds], answers.pop()
 
     def verdict(self, budget: Budget) -> tuple[Status, Reason | None] | None:
         """Status and unmet condition once the case may end; None while it should go on."""
@@ -132,14 +138,16 @@ class Sampler:
         status, reason = self.verdict(budget) or (TIMED_OUT, None)
         blocks = [block for a_round in self.blocks for block in a_round]
         rounds = [[block.per_step for block in a_round] for a_round in self.blocks]
-        median = stats.median(self.samples).value
-        if self.check and self.check.verdict in (WRONG, UNVERIFIED):
-            status, reason = self.check.verdict, self.check.reason
+        median = self.step_s
+        check = self.verifier.check
+        if check and check.verdict in (WRONG, UNVERIFIED):
+            status, reason = check.verdict, check.reason
         elif too_good := plausibility.impossible(self.cost, median, ceiling):
             status, reason = IMPOSSIBLE, too_good
         caveats = [plausibility.drift(rounds), plausibility.clocks_disagree(median, self.events_s, EVENTS_AGREE)]
-        if self.check and self.check.verdict == REDUCED:
-            caveats.append(self.check.reason)
+        if check and check.verdict == REDUCED:
+            caveats.append(check.reason)
+        caveats.append(plausibility.does_nothing(median, clock.empty_call_s()))
         if self.repeats >= MOST_REPEATS * budget.min_rounds:
             caveats.append(because("others_busy"))
         return Measurement(
@@ -154,7 +162,7 @@ class Sampler:
             dispatch_s=tuple(block.dispatch_per_step for block in blocks),
             events_s=tuple(self.events_s),
             disturbed=self.disturbed,
-            check=self.check,
+            check=check,
             flags=(*self.flags, *filter(None, caveats)),
             memory=self.memory,
         )

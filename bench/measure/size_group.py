@@ -23,7 +23,8 @@ from bench.measure.faults import FaultHandler
 from bench.measure.plans import SweepPlan
 from bench.measure.progress import SweepProgress
 from bench.measure.sampler import Sampler
-from bench.measure.verify import Judge, Outline, worse
+from bench.measure.verification.case import Outline, Verifier
+from bench.measure.verification.judge import Judge
 from bench.records.case import Case, kind_of
 from bench.records.formats import CHANNELS_LAST, WIDTHS, stored
 from bench.records.measurement import Failure, Outcome
@@ -99,7 +100,7 @@ class SizeGroup:
         for dtype in self._setup.plan.dtypes:
             wanted = getattr(torch, stored(dtype))
             cast = tuple(t.to(wanted) if t.is_floating_point() else t for t in inputs)
-            self._judges[dtype] = Judge(self._operation, self._size, function, cast, dtype)
+            self._judges[dtype] = Judge(self._operation, self._size, cast, dtype)
             drawn[dtype] = function, cast
 
     def _begin(self, case: Case, function: Function, inputs: Inputs, samplers: list[Sampler]) -> None:
@@ -120,9 +121,10 @@ class SizeGroup:
                 calls = clock.choose_calls(step, device.synchronize, budget.min_block_s)
                 clock.warm_up(step, device.synchronize, calls, budget.target, budget.warmup_s)
         cost = self._operation.cost(self._size, WIDTHS[case.dtype])
-        sampler = Sampler(case, device, step, cost, first.per_step, calls, outline, flags=flags)
+        verifier = Verifier(self._judges[case.dtype], step, outline)
+        sampler = Sampler(case, device, step, cost, first.per_step, calls, verifier, flags=flags)
         control.check()
-        sampler.check = self._judges[case.dtype].check(step, outline)
+        verifier.first()
         if quick and not case.compiled:
             sampler.memory = peak_memory(device, step)
         samplers.append(sampler)
@@ -160,8 +162,7 @@ class SizeGroup:
 
     def _conclude(self, sampler: Sampler) -> None:
         self._say(sampler.case, because("stage_checking"), sampler.samples, 0.97)  # a crash here is this case's
-        after = self._judges[sampler.case.dtype].check(sampler.step, sampler.outline)
-        sampler.check = worse(sampler.check, after) if sampler.check else after
+        sampler.verifier.last(sampler.step_s, sampler.spent_s)
         self._setup.finish(sampler.measurement(self._budget, self._setup.ceilings[sampler.case.device]))
 
     def _attempt(self, case: Case | None, work: Callable[[], object]) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from bench import stats
 from bench.measure.sampler import judge_spread
 from bench.measure.training_setup import Setup, VariantState
-from bench.measure.verify import worse
-from bench.measure.verify_networks import check_trained
+from bench.measure.verification.steps import check_trained
+from bench.measure.verification.verdicts import worse
 from bench.records.case import Case
 from bench.records.cost import Cost
 from bench.records.formats import WIDTHS

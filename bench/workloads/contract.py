@@ -40,6 +40,7 @@ class Truth:
     terms: Callable[[int], int] = lambda size: 1  # how many numbers an element of the answer sums
     magnitude: Callable[..., Tensor] | None = None  # (exact, lines, *inputs) of what is summed; None: of |inputs|
     along: int = 0  # dimension of the answer that the lines are of
+    lines: Callable[[int], int] = lambda size: size  # how many there are
     axes: tuple[str, ...] = ()  # names of its dimensions, where they are not image, channel, row, column
     mixtures: tuple[Mixture, ...] = ()  # of an answer that is too large for float64
     witness: Callable[..., float] | None = None  # witness(index, *inputs): an element, computed in another way
@@ -59,11 +60,6 @@ class Operation:
     axis: str = "m"  # label of the swept size
     memory: Callable[[int, int], int] | None = None  # bytes on a device, where they are more than the step moves
     inputs_on: Literal["device", "host"] = "device"  # "host": the step takes them there, function(*inputs, device=...)
-    terms: Callable[[int], int] | None = None  # how many numbers an output sums: decides the tolerance
-    scale: Literal["magnitudes", "largest"] = "magnitudes"  # of the terms, summed, or the output: errors are relative
-    picked: tuple[int, ...] = ()  # dimensions of the output, ``size`` long, of which verification takes a choice
-    part: Callable[..., tuple[Tensor, ...]] | None = None  # part(pick, *inputs): inputs that give just that choice
-    choice: Callable[..., Tensor] | None = None  # choice(pick, *inputs): the choice itself, where parts don't give it
     images: bool = False  # its inputs of four dimensions are images, whose channels may lie last in memory
 
     def bytes_needed(self, size: int, width: int) -> int:

@@ -30,11 +30,6 @@ def torch_function(name: str) -> Callable[..., Any]:
     return operator.attrgetter(name)(torch)
 
 
-def rows(pick: tuple[list[int], ...], *tensors: Tensor) -> tuple[Tensor, ...]:
-    """The picked rows of each: enough for what works row by row."""
-    return tuple(tensor[pick[0]] for tensor in tensors)
-
-
 def _layer_norm() -> Callable[..., Tensor]:
     layer_norm = torch_function("nn.functional.layer_norm")
     return lambda a, weight, bias: layer_norm(a, weight.shape, weight, bias)
@@ -44,15 +39,6 @@ def _conv2d() -> Callable[..., Tensor]:
     """With zeros around the image."""
     conv2d = torch_function("nn.functional.conv2d")
     return lambda image, weight: conv2d(image, weight, padding=1)
-
-
-def _convolved_rows(rows: list[int], image: Tensor, weight: Tensor) -> Tensor:
-    """Rows of the answer alone: each from the three rows of the image around it."""
-    import torch
-    from torch.nn.functional import conv2d, pad
-
-    around = pad(image[0], (1, 1, 1, 1))[:, torch.tensor(rows)[:, None] + torch.arange(3)]
-    return conv2d(around.transpose(0, 1), weight)[:, :, 0].transpose(0, 1)[None]
 
 
 PRODUCT = (  # sums of columns, row by row, and sums of rows, column by column
@@ -70,9 +56,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (operator.matmul, (draw(m, m), draw(m))),
             truth=Truth(product, terms=lambda m: m, witness=witnesses.product),
             cost=lambda m, width: Cost(2 * m * m, width * (m * m + 2 * m)),
-            terms=lambda m: m,
-            picked=(0,),
-            part=lambda pick, b, a: (b[pick[0]], a),
         ),
         Operation(
             "matmul",
@@ -81,9 +64,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (operator.matmul, (draw(m, m), draw(m, m))),
             truth=Truth(product, terms=lambda m: m, witness=witnesses.product, along=-2, mixtures=PRODUCT),
             cost=lambda m, width: Cost(2 * m**3, width * 3 * m * m),
-            terms=lambda m: m,
-            picked=(0, 1),
-            part=lambda pick, a, b: (a[pick[0]], b[:, pick[1]]),
         ),
         Operation(
             "bmm",
@@ -92,9 +72,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (operator.matmul, (draw(BATCH, m, m), draw(BATCH, m, m))),
             truth=Truth(product, terms=lambda m: m, witness=witnesses.product, along=-2, mixtures=PRODUCT),
             cost=lambda m, width: Cost(BATCH * 2 * m**3, BATCH * width * 3 * m * m),
-            terms=lambda m: m,
-            picked=(1, 2),
-            part=lambda pick, a, b: (a[:, pick[0]], b[:, :, pick[1]]),
         ),
         Operation(
             "elementwise",  # one fused call
@@ -103,9 +80,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (lambda a, b, c: c.addcmul(a, b), (draw(m, m), draw(m, m), draw(m, m))),
             truth=Truth(references.elementwise, "elementwise", terms=lambda m: 2, witness=witnesses.elementwise),
             cost=lambda m, width: Cost(2 * m * m, width * 4 * m * m),
-            terms=lambda m: 2,
-            picked=(0,),
-            part=rows,
         ),
         Operation(
             "sum",
@@ -114,9 +88,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (lambda a: a.sum(1), (draw(m, m),)),
             truth=Truth(references.row_sums, terms=lambda m: m, witness=witnesses.row_sum),
             cost=lambda m, width: Cost(m * m, width * (m * m + m)),
-            terms=lambda m: m,
-            picked=(0,),
-            part=rows,
         ),
         Operation(
             "softmax",  # of a row: largest, difference, exponential, sum and quotient
@@ -125,10 +96,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (lambda a: a.softmax(1), (draw(m, m),)),
             truth=Truth(references.softmax, "softmax", lambda m: m, references.itself, witness=witnesses.softmax),
             cost=lambda m, width: Cost(5 * m * m, width * 2 * m * m),
-            terms=lambda m: m,
-            scale="largest",
-            picked=(0,),
-            part=rows,
         ),
         Operation(
             "layernorm",
@@ -143,10 +110,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
                 witness=witnesses.layernorm,
             ),
             cost=lambda m, width: Cost(8 * m * m, width * (2 * m * m + 2 * m)),
-            terms=lambda m: m,
-            scale="largest",
-            picked=(0,),
-            part=lambda pick, a, weight, bias: (a[pick[0]], weight, bias),
         ),
         Operation(
             "conv2d",
@@ -155,9 +118,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (_conv2d(), (draw(1, 3, m, m), draw(16, 3, 3, 3))),
             truth=Truth(convolution, terms=lambda m: 27, along=2, mixtures=CONVOLUTION, witness=witnesses.convolution),
             cost=lambda m, width: Cost(2 * 9 * 3 * 16 * m * m, width * (19 * m * m + 9 * 3 * 16)),
-            terms=lambda m: 27,
-            picked=(2,),
-            choice=lambda pick, image, weight: _convolved_rows(pick[0], image, weight),
             images=True,
         ),
         Operation(
@@ -180,10 +140,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             ),
             cost=lambda m, width: Cost(HEADS * (4 * HEAD_DIM + 5) * m * m, width * 4 * HEADS * m * HEAD_DIM),
             memory=lambda m, width: width * (4 * HEADS * m * HEAD_DIM + HEADS * m * m),  # if the kernel keeps weights
-            terms=lambda m: m + HEAD_DIM,
-            scale="largest",
-            picked=(2,),
-            part=lambda pick, q, k, v: (q[:, :, pick[0]], k, v),
         ),
         Operation(
             "embedding",
@@ -196,8 +152,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             truth=Truth(references.gathered, "none"),
             cost=lambda m, width: Cost(0, m * (INDEX + 2 * width * VECTOR)),
             memory=lambda m, width: width * VECTOR * (VOCABULARY + m) + INDEX * m,
-            picked=(0,),
-            part=lambda pick, index, table: (index[pick[0]], table),
         ),
         Operation(
             "sort",  # FLOP are comparisons, m log m a row
@@ -207,8 +161,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             truth=Truth(references.ascending, "none"),
             cost=lambda m, width: Cost(m * m * max(1, math.ceil(math.log2(m))), width * 2 * m * m),
             memory=lambda m, width: (2 * width + 2 * INDEX) * m * m,
-            picked=(0,),
-            part=rows,
         ),
         Operation(
             "topk",  # in descending order; FLOP are comparisons, one a number
@@ -218,8 +170,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             truth=Truth(references.largest, "none"),
             cost=lambda m, width: Cost(m * m, width * m * (m + 10)),
             memory=lambda m, width: width * m * m + 10 * (width + INDEX) * m,
-            picked=(0,),
-            part=rows,
         ),
         Operation(
             "upload",  # blocking; on the CPU from memory to memory
@@ -229,8 +179,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             truth=Truth(references.the_same, "none"),
             cost=lambda m, width: Cost(0, width * 2 * m * m),
             inputs_on="host",
-            picked=(0,),
-            part=rows,
         ),
         Operation(
             "download",  # blocking; on the CPU from memory to memory
@@ -239,8 +187,6 @@ OPERATIONS: Mapping[str, Operation] = by_name(
             build=lambda draw, m: (lambda a: a.to("cpu", copy=True), (draw(m, m),)),
             truth=Truth(references.the_same, "none"),
             cost=lambda m, width: Cost(0, width * 2 * m * m),
-            picked=(0,),
-            part=rows,
         ),
     )
 )

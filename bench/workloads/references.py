@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:  # torch itself comes later, in the thread that measures
     from torch import Tensor
 
@@ -93,7 +95,6 @@ def gathered(rows: slice, index: Tensor, table: Tensor) -> Tensor:
 
 def ascending(rows: slice, a: Tensor) -> Tensor:
     """By NumPy: PyTorch's own sort is what is timed. bfloat16 is unknown there, float32 holds it."""
-    import numpy as np
     import torch
 
     return torch.from_numpy(np.sort(_known(a[rows]).numpy(), 1))
@@ -101,7 +102,6 @@ def ascending(rows: slice, a: Tensor) -> Tensor:
 
 def largest(rows: slice, a: Tensor) -> Tensor:
     """The TOP largest numbers of each row, the largest first."""
-    import numpy as np
     import torch
 
     top = np.partition(_known(a[rows]).numpy(), a.shape[1] - TOP, 1)[:, -TOP:]

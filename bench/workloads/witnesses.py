@@ -21,8 +21,9 @@ def product(index: Sequence[int], a: Tensor, b: Tensor) -> float:
     """Of A B, of several, or of a matrix by a vector."""
     if b.dim() == 1:
         return float((_numbers(a[index[0]]) * _numbers(b)).sum())
-    *slices, row, column = index
-    return float((_numbers(a[(*slices, row)]) * _numbers(b[(*slices, slice(None), column)])).sum())
+    for at in index[:-2]:
+        a, b = a[at], b[at]
+    return float((_numbers(a[index[-2]]) * _numbers(b[:, index[-1]])).sum())
 
 
 def elementwise(index: Sequence[int], a: Tensor, b: Tensor, c: Tensor) -> float:

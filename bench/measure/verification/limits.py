@@ -22,6 +22,7 @@ TF32 = 2.0**-11  # unit roundoff of the factors
 SUMMED = 0.3  # standard deviation of a sum of k terms, in √k u
 ELEMENT, POPULATION = 8.0, 3.0  # of those for one element, and for the root of the mean square of all
 FEW = {"elementwise": 1.0, "softmax": 8.0, "layernorm": 8.0, "attention": 16.0, "sums": 0.0, "none": 0.0}  # further u
+BELL = 5.0  # standard deviations of sums with random signs, where a single element has one size
 SUMS = 1.0  # further roundings of the result, of the largest of very many sums
 REDUCED_BIAS = 8e-4  # a common factor that truncating to TF32 explains; 1 ± 1e-3 is none
 
@@ -44,7 +45,7 @@ class Limits:
     def of_sums(self) -> Limits:
         """Of sums of many elements with random signs, beside the root of how many they are: bell-shaped, so longer."""
         more = SUMS * self.roundoff
-        return replace(self, element=self.element + more, reduced=self.reduced + more, summed=1.0)
+        return replace(self, element=self.element + more, reduced=BELL * self.reduced, summed=1.0)
 
 
 def limits_of(rounding: Rounding, terms: int, dtype: str) -> Limits:
@@ -63,9 +64,9 @@ def limits_of(rounding: Rounding, terms: int, dtype: str) -> Limits:
     deviation = SUMMED * math.sqrt(terms) * summing
     few = FEW[rounding] * summing
     factors = 2 * own if cast else 0.0
-    if rounding == "attention" and own > ROUNDOFF["float32"]:
-        factors += 2 * own  # weights are rounded before the values are multiplied by them
-    element = ELEMENT * deviation + few + 2 * own + factors
+    # of attention the weights are rounded before the values are multiplied by them
+    late = own if rounding == "attention" and own > ROUNDOFF["float32"] else 0.0
+    element = ELEMENT * deviation + few + 2 * own + factors + late
     return Limits(
         element,
         POPULATION * deviation + few / 2 + own + factors / 2,

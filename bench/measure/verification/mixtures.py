@@ -14,29 +14,89 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bench.measure.verification.limits import Limits
+from bench.measure.verification.places import Places
 from bench.measure.verification.population import Population
+from bench.measure.verification.question import Question
+from bench.measure.verification.verdicts import not_finite, verdict_of_sums, wrong_at
+from bench.records.measurement import Check
 from bench.workloads.contract import Mixture
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+FEWEST = 4  # groups, however long they take
+FEWEST_LINES = 8  # that are computed element by element, however long they are
+CONFIRM_FLOPS = 2.5e8  # for the elements of suspect lines
 PART = 2**19  # numbers that are looked at together: they stay in a core's cache
+
+
+class Summed:
+    """Judges answers by their sums; lines whose sums are off are then computed element by element."""
+
+    def __init__(self, question: Question, budget: float) -> None:
+        self._question, self._budget = question, budget
+        self._known: list[Mixed] = []
+
+    def compare(self, out: Tensor) -> Check:
+        import torch
+
+        question, axes = self._question, self._question.truth.axes
+        finite = torch.isfinite(out)
+        if not bool(finite.all().item()):
+            places = Places(out.shape)
+            places.add(~finite, 0, range(out.shape[0]))
+            return not_finite(question.limits(out), places, out.numel(), axes)
+        if not self._known:
+            self._known = [self._mixed(mixture, out.shape) for mixture in question.truth.mixtures]
+        sums = [(mixed, self._sums(out, mixed)) for mixed in self._known]
+        suspects = [(mixed, found) for mixed, found in sums if found.wrong.count and not found.shorter]
+        for mixed, found in sorted(suspects, key=lambda one: len(one[1].wrong.indices[one[0].mixture.along])):
+            confirmed = self._confirm(out, mixed, found)
+            if confirmed.wrong.count:
+                return wrong_at(confirmed, axes, found)
+        return verdict_of_sums([found for _, found in sums])
+
+    def _mixed(self, mixture: Mixture, shape: Sequence[int]) -> Mixed:
+        length = shape[mixture.mixed]
+        groups = groups_for(self._question.flops, len(self._question.truth.mixtures), length, self._budget)
+        return Mixed(mixture, self._question, length, groups)
+
+    def _sums(self, out: Tensor, mixed: Mixed) -> Population:
+        limits = self._question.limits(out).of_sums()
+        found = mixed.compare(out, limits)
+        if found.wrong.count and found.clear:
+            found.wrong = mixed.compare(out, limits, found.clear).wrong
+        return found
+
+    def _confirm(self, out: Tensor, mixed: Mixed, suspects: Population) -> Population:
+        """The elements of suspect lines; of very many lines, a choice of them."""
+        question, along = self._question, mixed.mixture.along
+        lines = suspects.wrong.indices[along]
+        most = max(FEWEST_LINES, int(CONFIRM_FLOPS * question.size / question.flops))
+        chosen = lines if len(lines) <= most else lines[[i * (len(lines) - 1) // (most - 1) for i in range(most)]]
+        found = Population(out.shape, question.limits(out), suspects.clear)
+        for line in map(int, chosen):
+            one = slice(line, line + 1)
+            exact = mixed.mixture.exact(one, *question.inputs)
+            scale = exact if question.positive else mixed.mixture.exact(one, *question.magnitudes)
+            found.add(out.narrow(along, line, 1), exact, scale, along, [line])
+        if len(chosen) < len(lines):
+            found.wrong.mark(along, lines)
+        return found
 
 
 class Mixed:
     """One way of summing an answer, with what it should give for all the answers to the same inputs."""
 
-    def __init__(self, mixture: Mixture, inputs: Sequence[Tensor], positive: bool, length: int, groups: int) -> None:
+    def __init__(self, mixture: Mixture, question: Question, length: int, groups: int) -> None:
         import torch
 
         self.mixture = mixture
         self.width = -(-length // groups)
         signs = torch.randint(0, 2, (length,), generator=torch.Generator().manual_seed(length)).mul_(2).sub_(1)
         self._mix: Callable[[Tensor, int], Tensor] = partial(_summed, signs.double(), self.width)
-        self._inputs = mixture.inputs(self._mix, *inputs)
-        whole: Callable[[Tensor, int], Tensor] = partial(_summed, None, self.width)
-        sizes = inputs if positive else [one.abs() if one.is_floating_point() else one for one in inputs]
-        self._sizes = mixture.inputs(whole, *sizes)
+        self._inputs = mixture.inputs(self._mix, *question.inputs)
+        self._sizes = mixture.inputs(partial(_summed, None, self.width), *question.magnitudes)
         widths = torch.full((-(-length // self.width),), float(self.width), dtype=torch.float64)
         widths[-1] = length - self.width * (len(widths) - 1)
         self._roots = widths.sqrt()
@@ -70,13 +130,10 @@ def slices(length: int, numbers: int) -> Iterator[slice]:
     return (slice(first, min(first + step, length)) for first in range(0, length, step))
 
 
-def groups_for(flops: float, mixtures: Sequence[Mixture], length: int, budget: float) -> int:
-    """How many sums a line may have so that they cost ``budget`` in all, where the whole answer costs ``flops``."""
-    one = 2 * len(mixtures) * flops / length  # of a group: the sums, and what they are relative to
+def groups_for(flops: float, ways: int, length: int, budget: float) -> int:
+    """How many sums a line may have, so that all ``ways`` of summing cost ``budget`` FLOP; the whole has ``flops``."""
+    one = 2 * ways * flops / length  # of a group: the sums, and what they are relative to
     return max(min(FEWEST, length), min(length, math.floor(budget / one)))
-
-
-FEWEST = 4  # groups, however long they take
 
 
 def _summed(signs: Tensor | None, width: int, tensor: Tensor, dimension: int) -> Tensor:

@@ -6,30 +6,31 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bench.records.reason import Reason, because
 
 if TYPE_CHECKING:
-    import numpy as np
     from torch import Tensor
 
 DENSE = 0.5  # of a block of indices: then it is named as the block
 FEWEST_STEPS = 4  # lines at one distance that are called a pattern
 AXES = {1: ("row",), 2: ("row", "column"), 3: ("matrix", "row", "column"), 4: ("image", "channel", "row", "column")}
 ONE = {
-    "row": because("one_row"),
-    "column": because("one_column"),
-    "matrix": because("one_matrix"),
-    "image": because("one_image"),
-    "channel": because("one_channel"),
-    "head": because("one_head"),
+    "row": because("axis_row"),
+    "column": because("axis_column"),
+    "matrix": because("axis_matrix"),
+    "image": because("axis_image"),
+    "channel": because("axis_channel"),
+    "head": because("axis_head"),
 }
 MANY = {
-    "row": because("many_rows"),
-    "column": because("many_columns"),
-    "matrix": because("many_matrices"),
-    "image": because("many_images"),
-    "channel": because("many_channels"),
-    "head": because("many_heads"),
+    "row": because("axes_rows"),
+    "column": because("axes_columns"),
+    "matrix": because("axes_matrices"),
+    "image": because("axes_images"),
+    "channel": because("axes_channels"),
+    "head": because("axes_heads"),
 }
 
 
@@ -37,7 +38,6 @@ class Places:
     """Marked elements of an answer: which indices of each dimension they have, and how many they are."""
 
     def __init__(self, shape: Sequence[int]) -> None:
-        import numpy as np
 
         self.shape = tuple(shape) or (1,)
         self.count = 0
@@ -60,6 +60,11 @@ class Places:
             own[along] = int(indices[own[along]])
             self.first = tuple(own)
 
+    @staticmethod
+    def line(axis: str, at: int) -> Reason:
+        """ "row 7"."""
+        return because("place_line", axis=ONE[axis], at=at)
+
     def mark(self, along: int, indices: np.ndarray) -> None:
         """More lines that are taken for wrong as those looked at were."""
         seen = self._seen[along % len(self.shape)]
@@ -74,7 +79,6 @@ class Places:
 
     @property
     def indices(self) -> list[np.ndarray]:
-        import numpy as np
 
         return [np.flatnonzero(seen) for seen in self._seen]
 
@@ -83,7 +87,7 @@ class Places:
         if not self.count:
             return None
         indices, axes = self.indices, axes or AXES.get(len(self.shape), ("image",) * len(self.shape))
-        if self.count == 1 and math.prod(self.shape) > 1:
+        if self.count == 1 and len(self.shape) > 1:
             return because("place_element", at=self.first)
         if self.count < DENSE * math.prod(map(len, indices)):
             return because("place_scattered", number=self.count, at=self.first)
@@ -94,15 +98,11 @@ class Places:
 
 
 def _at(indices: Sequence[int] | np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    import numpy as np
-
     return np.asarray(indices)[chosen]
 
 
 def _lines(axis: str, indices: np.ndarray) -> Reason:
     """Which lines of one dimension: one, a range, every so many, or so many of them."""
-    import numpy as np
-
     first, last = int(indices[0]), int(indices[-1])
     if len(indices) == 1:
         return because("place_line", axis=ONE[axis], at=first)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-STRIDE = 61  # every so many errors are kept for the median
+KEPT = 4096  # errors of each part, for the median
+BULK = 6.0  # times the spread of what all errors have in common: few of them are farther out
 OUTLIER = 16.0  # times the root of the mean square: no error of a common cause is so far out
 
 
@@ -68,7 +69,7 @@ class Population:
             weights = weights.reshape(-1)
             self._along += errors.dot(weights).item()
             self._weight += weights.dot(weights).item()
-        self._some.append(errors[::STRIDE].abs())
+        self._some.append(errors[:: errors.numel() // KEPT | 1].abs())
 
     def add_right(self, number: int) -> None:
         """So many elements that are right to the last bit."""
@@ -76,7 +77,7 @@ class Population:
 
         self.judged += number
         self._weight += number
-        self._some.append(torch.zeros(-(-number // STRIDE), dtype=torch.float64))
+        self._some.append(torch.zeros(min(number, KEPT), dtype=torch.float64))
 
     def _strange(
         self, out: Tensor, exact: Tensor, scale: Tensor, along: int, indices: Sequence[int] | np.ndarray
@@ -130,12 +131,18 @@ class Population:
     @property
     def scaled(self) -> bool:
         """Is a factor that all elements have in common most of what is wrong?"""
-        return self.bias**2 * self._weight > 0.5 * self._squares
+        return self.bias * self.bias * self._weight > 0.5 * self._squares
 
     @property
     def outlying(self) -> bool:
         """Are some errors too large to be of the kind that all have?"""
         return self.widespread and self.worst > OUTLIER * self.common
+
+    @property
+    def clear(self) -> float | None:
+        """Where errors that all have end and others begin; None where there are no such, or nothing beyond them."""
+        end = max(self.limits.element, BULK * self.common)
+        return end if self.widespread and not self.shorter and self.worst > end else None
 
     @property
     def common(self) -> float:

@@ -43,7 +43,7 @@ def verdict_of_sums(sums: Sequence[Population]) -> Check:
 def wrong_at(found: Population, axes: Sequence[str], whole: Population) -> Check:
     """With a place, unless it is a factor that the ``whole`` of the answer has in common."""
     error, limit = number(found.worst), found.limits.element
-    if whole.scaled:
+    if whole.scaled and whole.clear is None:
         why = because("scaled", factor=Quantity(1 + whole.bias, ""), part=part(abs(whole.bias)))
         return Check(WRONG, error, limit, why)
     where = found.wrong.reason(axes)
@@ -63,13 +63,13 @@ def sampled_verdict(found: Population, rest: Population, share: float, axes: Seq
             why = because("judged_in_part", share=Quantity(share, "%"), limit=part(rest.threshold))
             return Check(RIGHT, check.error, check.limit, why, share)
         return Check(check.verdict, check.error, check.limit, check.reason, share, check.where)
-    where = rest.wrong.reason(axes)
+    where = rest.wrong.reason(axes) or because("place_everywhere")
     why = because("differs_at", where=where, part=part(rest.worst))
     return Check(WRONG, number(rest.worst), rest.threshold, why, share, where)
 
 
 def not_finite(limits: Limits, places: Places, judged: int, axes: Sequence[str] = ()) -> Check:
-    where = places.reason(axes)
+    where = places.reason(axes) or because("place_everywhere")
     why = because("not_finite_at", share=Quantity(places.count / max(judged, 1), "%"), where=where)
     return Check(WRONG, None, limits.element, why, where=where)
 
@@ -101,6 +101,6 @@ def number(error: float) -> float | None:
     return error if math.isfinite(error) else None
 
 
-def part(error: float) -> Figure:
+def part(error: float | None) -> Figure:
     """A relative error, as a figure of a reason: "1.0 %", or in words where it is none."""
-    return Quantity(error, "%") if math.isfinite(error) else because("no_number")
+    return Quantity(error, "%") if error is not None and math.isfinite(error) else because("no_number")

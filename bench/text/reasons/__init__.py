@@ -12,6 +12,7 @@ from bench.text.reasons.machine import MACHINE
 from bench.text.reasons.measure import MEASURE
 from bench.text.reasons.plans import PLANS
 from bench.text.reasons.storage import STORAGE
+from bench.text.reasons.verification import VERIFICATION
 from bench.text.reasons.workloads import WORKLOADS
 
 TEMPLATES: Mapping[str, str] = {
@@ -20,6 +21,7 @@ TEMPLATES: Mapping[str, str] = {
     **MACHINE,
     **WORKLOADS,
     **MEASURE,
+    **VERIFICATION,
     **JOBS,
     **DOCTOR,
     **ANALYSIS,

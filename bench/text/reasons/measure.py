@@ -16,8 +16,6 @@ MEASURE = {
     "others_busy": "Other programs kept the machine busy while it was measured.",
     "wide_interval": "The interval is ±{width} of the median, wanted ±{target}.",
     "does_not_fit": "Not tried: it {reason}.",
-    "too_large_to_check": "Too large to be checked in a reasonable time.",
-    "not_finite": "{share} of its result are not finite numbers.",
     "differs": "Its {what} differs from the reference by {part}.",
     "result": "result",
     "reduced_precision": "Computed with reduced precision (off by {part}).",
