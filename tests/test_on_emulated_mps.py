@@ -13,8 +13,12 @@ FAST = {"overhead_us": 20, "bandwidth_gbs": 20, "gflops": 200}
 
 CHOSEN = {
     # without the large networks, whose operators the emulator takes apart one by one, and what measures the CPU alone
-    "not other_networks and not ctrl_c": ("test_workloads.py", "test_training.py", "test_cli.py"),
-    "sweep_ends or itself or absent or training_ends": ("test_app.py",),  # where the device makes a difference
+    "not other_networks and not ctrl_c": (
+        "workloads/test_workloads.py",
+        "measure/test_training.py",
+        "cli/test_commands.py",
+    ),
+    "sweep_ends or itself or absent or training_ends": ("ui/test_app.py",),  # where the device makes a difference
 }
 
 

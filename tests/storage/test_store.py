@@ -28,7 +28,7 @@ from bench.storage.store import CRASHED, DONE, RUNNING, open_store
 from bench.text.language import speaking
 from bench.text.tell import tell
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("BENCH_KILLS", "6"))  # the long form: 50
 POINTS = {256: {"cpu": 1e-5, "mps": 3e-5}, 1024: {"cpu": 2e-4, "mps": 4e-5}}
 

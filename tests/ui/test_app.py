@@ -21,7 +21,7 @@ from bench.text.units import count
 from bench.ui.charts import sweep_charts
 from bench.ui.parts import live, session
 
-APP = str(Path(__file__).parent.parent / "app.py")
+APP = str(Path(__file__).parents[2] / "app.py")
 
 
 pytestmark = pytest.mark.usefixtures("home")

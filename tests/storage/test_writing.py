@@ -25,7 +25,7 @@ from bench.text.language import speaking
 from bench.text.table import COLUMNS, to_csv
 from bench.text.tell import tell
 
-VERSION_1 = Path(__file__).parent / "files" / "version-1.json"
+VERSION_1 = Path(__file__).parents[1] / "files" / "version-1.json"
 
 
 @pytest.fixture

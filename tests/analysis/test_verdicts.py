@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from fakes import ENVIRONMENT, sweep, trained
-from test_words import VERDICTS
+from test_language import VERDICTS
 
 from bench import stats
 from bench.analysis import sweep_verdict, training_verdict

@@ -16,7 +16,7 @@ from bench.text import language
 from bench.text.reasons import TEMPLATES
 from bench.text.tell import NAMES, WRITER, tell
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "bench").rglob("*.py"))}
 CODE = {path: tree for path, tree in TREES.items() if "reasons" not in path.parts}
 NODES = [(path, node) for path, tree in CODE.items() for node in ast.walk(tree)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import ENVIRONMENT, measurement, sweep
-from test_bad_files import seeds
+from test_reading import seeds
 from test_security import hostile_run
 
 from bench.analysis.comparison import compare

@@ -21,7 +21,7 @@ from bench.workloads.operations import OPERATIONS
 
 every_operation = pytest.mark.parametrize("op", OPERATIONS.values(), ids=OPERATIONS)
 every_network = pytest.mark.parametrize("net", NETWORKS.values(), ids=NETWORKS)
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DEVICES = [info.name for info in find_devices() if info.usable]
 
 

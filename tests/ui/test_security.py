@@ -25,7 +25,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "app.py", *sorted((ROOT / "bench").rglob("*.py"))]
 UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "joblib", "cloudpickle", "yaml", "telnetlib", "ftplib"}
 UNSAFE_CALLS = {

@@ -15,7 +15,7 @@ from bench.cli.usage import FAILED, OK, USAGE
 from bench.records.measurement import CONVERGED, NOISY
 from bench.storage.reading import from_json
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)

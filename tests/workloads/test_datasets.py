@@ -282,7 +282,7 @@ def test_importing_the_module_and_asking_leaves_torch_out():
         "import sys; from bench.workloads.datasets import available; from pathlib import Path; available(Path('x'));"
         "sys.exit('torch' in sys.modules or 'torchvision' in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
 # Fashion-MNIST, in small, from a server on this machine

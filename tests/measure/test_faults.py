@@ -16,7 +16,7 @@ from bench.records.run import Run
 from bench.storage.store import CRASHED, DONE, open_store
 from bench.text.tell import tell
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 HEAD = """
 import os, sys, emulated_mps
 from functools import partial

@@ -20,7 +20,7 @@ from bench.records.measurement import WRONG
 from bench.storage.reading import from_json
 from bench.text.tell import tell
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def noisy(seconds, within, between, seed):
