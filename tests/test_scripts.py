@@ -16,7 +16,7 @@ SMALL = {  # the smallest input of each
     "gpu_faults.py": [],
     "page_speed.py": ["--tries", "1"],
     "soak.py": ["--minutes", "0.3", "--tabs", "1"],
-    "verification.py": ["--sizes", "64"],
+    "verification.py": ["costs", "--sizes", "64", "--operations", "matvec,sort"],
 }
 IN_A_BROWSER = ("disturbance.py", "page_speed.py", "soak.py")
 

@@ -62,13 +62,16 @@ def convolution(rows: slice, image: Tensor, weight: Tensor) -> Tensor:
     _, channels, height, width = image.shape
     first, last = max(0, rows.start - 1), min(height, rows.stop + 1)
     some = rows.stop - rows.start
-    around = image.new_zeros((channels, some + 2, width + 2), dtype=weight.double().dtype)
+    kernel = weight.double()
+    around = kernel.new_zeros((channels, some + 2, width + 2))
     at = first - (rows.start - 1)
     around[:, at : at + last - first, 1:-1] = image[0, :, first:last]
     plane, line = around.stride()[:2]
-    points = around.as_strided((channels, 3, 3, some, width), (plane, line, 1, line, 1))
-    flat = points.reshape(channels * 9, some * width)
-    return (weight.double().reshape(len(weight), -1) @ flat).view(1, len(weight), some, width)
+    beside = around.as_strided((channels, 3, some + 2, width), (plane, 1, line, 1)).reshape(channels * 3, -1)
+    out = kernel.new_zeros((len(kernel), some * width))
+    for y in range(3):  # the rows above, here and below
+        out.addmm_(kernel[:, :, y].reshape(len(kernel), -1), beside[:, y * width : (y + some) * width])
+    return out.view(1, len(kernel), some, width)
 
 
 def attention(rows: slice, q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -1,83 +1,202 @@
-"""What verification costs, and what it calls reduced precision.
+"""What verification sees, what it takes for wrong that is not, and what it costs.
 
-    python tests/performance/verification.py [--device cuda]
+    python tests/performance/verification.py costs  [--device cuda] [--sizes 100,1000] [--operations matmul,sort]
+    python tests/performance/verification.py honest [--device cuda] [--checks 10000]
+    python tests/performance/verification.py faults [--seeds 20] [--sizes 48,101]
 
-For each size: seconds in checks (two, before and after) over the seconds of the whole case, at standard effort. Goal:
-below 10 %. Then matrix × matrix with PyTorch's float32 precision set to "high", where the device has TF32: it must be
-named reduced, not wrong, and not right either.
+``costs``: the part of a case's time, at standard effort, that checks take (goal: below 5 %), and the memory they hold
+beside what is timed (goal: below twice that). ``honest``: right answers of random operations, formats, sizes, seeds
+and numbers of threads; none may be called wrong, and the largest errors should stay below half of their limits. Set
+ATEN_CPU_CAPABILITY to default or avx2 for other instruction sets. ``faults``: caught and injected, by operation and
+format.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
+from injected import DTYPES, case, caught, injected
 
-from bench.measure import clock, verify
+from bench.machine.devices import DEVICE_ERRORS, Device
+from bench.machine.memory import peak_memory
+from bench.measure import clock
+from bench.measure.compiling import autocast
 from bench.measure.discovery import find_devices
 from bench.measure.gate import Gate
 from bench.measure.job import Control
 from bench.measure.plans import SweepPlan
 from bench.measure.sweep import measure
+from bench.measure.verification import judge as judge_room
+from bench.measure.verification.case import Verifier
+from bench.measure.verification.judge import Judge
+from bench.measure.verification.population import Population
 from bench.records.budget import EFFORTS
-from bench.records.device import DeviceInfo
+from bench.records.measurement import RIGHT
 from bench.records.run import Run
-from bench.workloads.article import ARTICLE_SIZES
+from bench.text.tell import tell
+from bench.workloads.operations import OPERATIONS
 
-GOAL = 0.1
+GOAL, MEMORY_GOAL = 0.05, 2.0
+SIZES = (16, 100, 500, 1000, 2000, 3000, 4096)
+HONEST_SIZES = (16, 17, 33, 64, 100, 257, 500, 900)
+SLOW_FLOPS = 4e9  # an honest check of more than that is tried only rarely
+AUTOCAST = ("autocast-bfloat16", "autocast-float16")
 
 
-class Spent:
-    """Seconds spent in checks since the last look."""
+def timed(owner: type, name: str, spent: list[float]) -> Callable[[], None]:
+    """Add the seconds of a method to ``spent``; returns what undoes it."""
+    method = getattr(owner, name)
 
-    seconds = 0.0
+    def call(self, *arguments):
+        start = clock.now()
+        try:
+            return method(self, *arguments)
+        finally:
+            spent[0] += clock.now() - start
+
+    setattr(owner, name, call)
+    return lambda: setattr(owner, name, method)
 
 
-def measured(operation: str, sizes: tuple[int, ...], device: str, found: dict[str, DeviceInfo]) -> Run:
+def swept(operation: str, size: int, device: str, found: dict) -> Run:
     runs: list[Run] = []
 
     def publish(**changes) -> None:
         if "run" in changes:
             runs.append(changes["run"])
 
-    measure(SweepPlan(operation, sizes, (device,), EFFORTS["standard"]), Control(found, Gate(lambda: None), publish))
+    plan = SweepPlan(operation, (size,), (device,), EFFORTS["standard"])
+    measure(plan, Control(found, Gate(lambda: None), publish))
     return runs[-1]
+
+
+def costs(device: str, sizes: Sequence[int], operations: Sequence[str]) -> int:
+    found = {info.name: info for info in find_devices() if info.usable}
+    swept("matmul", 64, device, found)  # libraries are loaded at the first use
+    spent, worst = [0.0], 0.0
+    undo = [timed(Verifier, name, spent) for name in ("first", "timed", "last")] + [timed(Judge, "__init__", spent)]
+    for operation in operations:
+        for size in sizes:
+            spent[0], start = 0.0, clock.now()
+            outcome = swept(operation, size, device, found).outcomes[0]
+            share = spent[0] / (clock.now() - start)
+            worst = max(worst, share)
+            print(
+                f"{operation} {size}: {1e3 * spent[0]:.1f} ms in checks, {share:.1%}; {memory(operation, size)}", end=""
+            )
+            print(f"; {outcome.status}", flush=True)
+    for back in undo:
+        back()
+    print(f"At most {worst:.1%} (goal: below {GOAL:.0%})")
+    return int(worst > GOAL)
+
+
+def memory(operation: str, size: int) -> str:
+    """What a check holds beside the tensors of a step, relative to these."""
+    function, inputs = case(operation, size, "float32", 0)
+    device = Device("cpu")
+    step = peak_memory(device, lambda: function(*inputs)).used_bytes
+    out, judge = function(*inputs), Judge(OPERATIONS[operation], size, inputs)
+    own = sum(one.nbytes for one in (out, *inputs))
+    held = peak_memory(device, lambda: judge.compare(out)).used_bytes
+    return f"memory {max(0, held - own) / step:.2f} of the step's (goal: below {MEMORY_GOAL:.0f})"
+
+
+def honest(device: str, checks: int, sizes: Sequence[int], operations: Sequence[str]) -> int:
+    """Largest errors in parts of their limits: of an element, of all, of what is common, of the median."""
+    top: dict[tuple[str, str], list[float]] = {}
+    seen: list[Population] = []
+    for name in ("verdict_of", "sampled_verdict"):
+        method = getattr(judge_room, name)
+        setattr(judge_room, name, lambda found, *rest, method=method: seen.append(found) or method(found, *rest))
+    rng, wrong, done, skipped = random.Random(checks), 0, 0, Counter()
+    while done < checks:
+        name, dtype, size = rng.choice(operations), rng.choice((*DTYPES, *AUTOCAST)), rng.choice(sizes)
+        size, seed = max(16, size + rng.randrange(-7, 8)), rng.randrange(10**6)
+        if OPERATIONS[name].cost(size, 4).flops > SLOW_FLOPS or (
+            OPERATIONS[name].cost(size, 4).flops > SLOW_FLOPS / 40 and rng.random() < 0.9
+        ):
+            continue
+        torch.set_num_threads(rng.choice((1, 1, 2)))
+        function, inputs = case(name, size, dtype, seed)
+        seen.clear()
+        try:
+            with autocast(device, dtype):
+                named = {"device": device} if OPERATIONS[name].inputs_on == "host" else {}
+                out = function(*(one if named else one.to(device) for one in inputs), **named)
+            check = Judge(OPERATIONS[name], size, inputs, dtype).compare(out)
+        except DEVICE_ERRORS as error:
+            skipped[f"{name} {dtype}: {error}"] += 1
+            continue
+        done += 1
+        if check.verdict != RIGHT:
+            wrong += 1
+            print("FALSE ALARM", name, dtype, size, seed, torch.get_num_threads(), check.verdict, tell(check.reason))
+        parts = [(check.error or 0.0) / check.limit if check.limit else 0.0, 0.0, 0.0, 0.0]
+        for one in seen:
+            if one.limits.element:
+                bias = abs(one.bias) / (one.limits.bias + 6 * one.bias_noise)
+                own = (
+                    one.worst / one.limits.element,
+                    one.spread / one.limits.spread,
+                    bias,
+                    one.median / one.limits.median,
+                )
+                parts = [max(pair) for pair in zip(parts, own, strict=True)]
+        top[name, dtype] = [max(pair) for pair in zip(parts, top.get((name, dtype), parts), strict=True)]
+    for (name, dtype), parts in sorted(top.items()):
+        print(f"{name:12} {dtype:18}", *(f"{part:.2f}" for part in parts))
+    for what, times in skipped.items():
+        print("skipped", times, what)
+    print(
+        f"{wrong} false alarms of {done} honest checks; errors at most {max(p[0] for p in top.values()):.2f} of a limit"
+    )
+    return int(wrong > 0)
+
+
+def faults(seeds: int, sizes: Sequence[int], operations: Sequence[str]) -> int:
+    missed: list[str] = []
+    for name in operations:
+        told = []
+        for dtype in DTYPES:
+            tried = found = 0
+            for size in sizes:
+                for seed in range(seeds):
+                    for fault, check, _ in injected(name, size, dtype, seed):
+                        tried += 1
+                        found += caught(check) == (fault != "honest")
+                        if caught(check) != (fault != "honest"):
+                            missed.append(f"{name} {dtype} {size} seed {seed}: {fault}, off by {check.error}")
+            told.append(f"{dtype} {found}/{tried}")
+        print(f"{name:12}", ", ".join(told), flush=True)
+    print(*missed, f"{len(missed)} missed", sep="\n")
+    return int(bool(missed))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("costs", "honest", "faults"))
     parser.add_argument("--device", default="cpu")
-    device = parser.parse_args().device
-    found = {info.name: info for info in find_devices() if info.usable}
-    check = verify.Judge.check
-
-    def timed(self, step, outline):
-        start = clock.now()
-        verdict = check(self, step, outline)
-        Spent.seconds += clock.now() - start
-        return verdict
-
-    verify.Judge.check = timed
-    worst = 0.0
-    measured("matvec", (64,), device, found)  # libraries are loaded at the first use
-    for operation, sizes in (("matvec", (*ARTICLE_SIZES, 8192)), ("matmul", (100, 500, 1000, 2000))):
-        for size in sizes:
-            Spent.seconds, start = 0.0, clock.now()
-            run = measured(operation, (size,), device, found)
-            share = Spent.seconds / (clock.now() - start)
-            worst = max(worst, share)
-            print(f"{operation} {size}: {1e3 * Spent.seconds:.1f} ms in checks, {share:.1%}; {run.outcomes[0].status}")
-    print(f"At most {worst:.1%} (goal: below {GOAL:.0%})")
-    verify.Judge.check = check
-    for precision in ("highest", "high"):
-        torch.set_float32_matmul_precision(precision)
-        for m in measured("matmul", (500, 2000), device, found).measurements:
-            print(f'precision "{precision}", {m.case.size}: {m.status}, {m.check.verdict}, off by {m.check.error:.2g}')
-    return int(worst > GOAL)
+    parser.add_argument("--checks", type=int, default=1000)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--sizes", default="")
+    parser.add_argument("--operations", default=",".join(OPERATIONS))
+    options = parser.parse_args()
+    sizes, operations = [int(size) for size in options.sizes.split(",") if size], options.operations.split(",")
+    if options.what == "costs":
+        return costs(options.device, sizes or SIZES, operations)
+    if options.what == "honest":
+        return honest(options.device, options.checks, sizes or HONEST_SIZES, operations)
+    return faults(options.seeds, sizes or (48, 101), operations)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bench.measure.verification.mixtures import Summed, slices
 from bench.measure.verification.population import Population
-from bench.measure.verification.question import Question
+from bench.measure.verification.question import WHOLE_FLOPS, Question
 from bench.measure.verification.verdicts import sampled_verdict, unverified, verdict_of, wrong
 from bench.records.measurement import Check
 from bench.records.reason import because
@@ -17,8 +17,7 @@ from bench.workloads.contract import Operation
 if TYPE_CHECKING:
     from torch import Tensor
 
-WHOLE_FLOPS = 1e9  # what float64 computes of an answer; a larger one is summed or sampled
-BLOCK, FEWEST_BLOCKS = 8, 4  # lines that are sampled together
+BLOCK, FEWEST_BLOCKS = 16, 4  # lines that are sampled together
 ESTIMATE_MARGIN = 3.0  # times the largest deviation seen where the exact answer is known, too
 
 
@@ -66,8 +65,7 @@ class Judge:
         found, off = Population(out.shape, question.limits(out)), 0.0
         sample = list(self._sample())
         for lines in sample:
-            question.compare(found, out, lines)
-            exact = question.exact(lines)
+            exact = question.compare(found, out, lines)
             near = estimate.narrow(along, lines.start, lines.stop - lines.start)
             off = max(off, ((near - exact) / exact.abs().clamp_min(found.limits.smallest)).abs().max().item())
         rest = Population(out.shape, found.limits, ESTIMATE_MARGIN * off + found.limits.element)

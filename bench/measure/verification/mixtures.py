@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 FEWEST = 4  # groups, however long they take
 FEWEST_LINES = 8  # that are computed element by element, however long they are
 CONFIRM_FLOPS = 2.5e8  # for the elements of suspect lines
-PART = 2**19  # numbers that are looked at together: they stay in a core's cache
+COLUMNS = 64  # that are taken from memory together, where what they hold lies side by side
+PARTS, LEAST, MOST = 32, 2**17, 2**18  # of what is looked at together, numbers: few enough for a core's cache
 
 
 class Summed:
@@ -41,14 +42,13 @@ class Summed:
         import torch
 
         question, axes = self._question, self._question.truth.axes
-        finite = torch.isfinite(out)
-        if not bool(finite.all().item()):
-            places = Places(out.shape)
-            places.add(~finite, 0, range(out.shape[0]))
-            return not_finite(question.limits(out), places, out.numel(), axes)
         if not self._known:
             self._known = [self._mixed(mixture, out.shape) for mixture in question.truth.mixtures]
         sums = [(mixed, self._sums(out, mixed)) for mixed in self._known]
+        if any(found.not_finite.count for _, found in sums):
+            places = Places(out.shape)
+            places.add(~torch.isfinite(out), 0, range(out.shape[0]))
+            return not_finite(question.limits(out), places, out.numel(), axes)
         suspects = [(mixed, found) for mixed, found in sums if found.wrong.count and not found.shorter]
         for mixed, found in sorted(suspects, key=lambda one: len(one[1].wrong.indices[one[0].mixture.along])):
             confirmed = self._confirm(out, mixed, found)
@@ -95,8 +95,12 @@ class Mixed:
         self.width = -(-length // groups)
         signs = torch.randint(0, 2, (length,), generator=torch.Generator().manual_seed(length)).mul_(2).sub_(1)
         self._mix: Callable[[Tensor, int], Tensor] = partial(_summed, signs.double(), self.width)
-        self._inputs = mixture.inputs(self._mix, *question.inputs)
-        self._sizes = mixture.inputs(partial(_summed, None, self.width), *question.magnitudes)
+        self._magnitudes = None
+        if question.positive:  # what errors are relative to, in one go: the sums without signs, behind those with
+            self._inputs = mixture.inputs(partial(_summed_twice, signs.double(), self.width), *question.inputs)
+        else:
+            self._inputs = mixture.inputs(self._mix, *question.inputs)
+            self._magnitudes = mixture.inputs(partial(_summed, None, self.width), *question.magnitudes)
         widths = torch.full((-(-length // self.width),), float(self.width), dtype=torch.float64)
         widths[-1] = length - self.width * (len(widths) - 1)
         self._roots = widths.sqrt()
@@ -108,7 +112,8 @@ class Mixed:
         shape = list(out.shape)
         shape[mixed] = len(self._roots)
         found = Population(shape, limits, threshold)
-        for lines in slices(out.shape[along], out.numel() // out.shape[along]):
+        fewest = COLUMNS if along == -1 else 1
+        for lines in slices(out.shape[along], out.numel() // out.shape[along], fewest):
             exact, scale = self._expected(lines, mixed, out.dim())
             part = self._mix(out.narrow(along, lines.start, lines.stop - lines.start), mixed)
             found.add(part, exact, scale, along, range(lines.start, lines.stop))
@@ -116,17 +121,20 @@ class Mixed:
 
     def _expected(self, lines: slice, mixed: int, dimensions: int) -> tuple[Tensor, Tensor]:
         if lines.start not in self._known:
-            exact = self.mixture.exact(lines, *self._inputs)
+            groups, exact = len(self._roots), self.mixture.exact(lines, *self._inputs)
+            if self._magnitudes is None:
+                exact, scale = exact.narrow(mixed, 0, groups), exact.narrow(mixed, groups, groups)
+            else:
+                scale = self.mixture.exact(lines, *self._magnitudes)
             shape = [1] * dimensions
             shape[mixed] = -1
-            scale = self.mixture.exact(lines, *self._sizes) / self._roots.view(shape)
-            self._known[lines.start] = exact, scale
+            self._known[lines.start] = exact, scale / self._roots.view(shape)
         return self._known[lines.start]
 
 
-def slices(length: int, numbers: int) -> Iterator[slice]:
-    """Parts of ``range(length)``; a line of it has so many ``numbers``."""
-    step = max(1, PART // max(1, numbers))
+def slices(length: int, numbers: int, fewest: int = 1) -> Iterator[slice]:
+    """Parts of ``range(length)``, of at least so many lines; a line of it has so many ``numbers``."""
+    step = max(fewest, min(MOST, max(LEAST, length * numbers // PARTS)) // max(1, numbers))
     return (slice(first, min(first + step, length)) for first in range(0, length, step))
 
 
@@ -140,23 +148,55 @@ def _summed(signs: Tensor | None, width: int, tensor: Tensor, dimension: int) ->
     """Sums of ``width`` neighbours along a dimension, with signs; float64, made part by part."""
     import torch
 
-    lines = tensor.movedim(dimension, -1)
-    flat = lines.reshape(-1, lines.shape[-1]) if lines.is_contiguous() or lines.dim() == 1 else None
-    if flat is not None:
-        parts = [_sums(signs, width, flat[one]) for one in slices(len(flat), flat.shape[-1])]
-        return torch.cat(parts).view(*lines.shape[:-1], -1).movedim(-1, dimension)
-    parts = [
-        _sums(signs, width, lines[..., one, :]) for one in slices(lines.shape[-2], lines.numel() // lines.shape[-2])
-    ]
-    return torch.cat(parts, -2).movedim(-1, dimension)
+    return torch.cat(*_parts(lambda part, some: _sums(some, width, part, dimension), signs, width, tensor, dimension))
 
 
-def _sums(signs: Tensor | None, width: int, lines: Tensor) -> Tensor:
+def _summed_twice(signs: Tensor, width: int, tensor: Tensor, dimension: int) -> Tensor:
+    """The same, and behind it the sums without signs."""
     import torch
 
-    lines = lines.double() if signs is None else lines.double() * signs
-    full = lines.shape[-1] // width * width
-    sums = lines[..., :full].unflatten(-1, (full // width, width)).sum(-1)
-    if full == lines.shape[-1]:
+    plain: list[Tensor] = []
+
+    def both(part: Tensor, some: Tensor | None) -> Tensor:
+        plain.append(_sums(None, width, part, dimension))
+        return _sums(some, width, part, dimension)
+
+    parts, along = _parts(both, signs, width, tensor, dimension)
+    return torch.cat((torch.cat(parts, along), torch.cat(plain, along)), dimension)
+
+
+def _parts(
+    change: Callable[[Tensor, Tensor | None], Tensor],
+    signs: Tensor | None,
+    width: int,
+    tensor: Tensor,
+    dimension: int,
+) -> tuple[list[Tensor], int]:
+    """What ``change`` makes of parts in float64 and their signs, and along which dimension they lie side by side."""
+    length, last = tensor.shape[dimension], dimension % tensor.dim() == tensor.dim() - 1
+    if last and tensor.dim() > 1:  # rows, each in full
+        rows = slices(tensor.shape[-2], tensor.numel() // tensor.shape[-2])
+        return [change(tensor[..., one, :].double(), signs) for one in rows], -2
+    groups = slices(-(-length // width), tensor.numel() // length * width)
+    spans = [(one.start * width, min(one.stop * width, length)) for one in groups]
+    return [
+        change(tensor.narrow(dimension, first, end - first).double(), None if signs is None else signs[first:end])
+        for first, end in spans
+    ], dimension
+
+
+def _sums(signs: Tensor | None, width: int, part: Tensor, dimension: int) -> Tensor:
+    import torch
+
+    length = part.shape[dimension]
+    if signs is not None:
+        shape = [1] * part.dim()
+        shape[dimension] = length
+        part = part * signs.view(shape)
+    groups = length // width
+    at = dimension % part.dim()
+    sums = part.narrow(at, 0, groups * width).unflatten(at, (groups, width)).sum(at + 1)
+    if groups * width == length:
         return sums
-    return torch.cat((sums, lines[..., full:].sum(-1, keepdim=True)), -1)
+    rest = part.narrow(at, groups * width, length - groups * width).sum(at, keepdim=True)
+    return torch.cat((sums, rest), at)

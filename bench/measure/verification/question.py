@@ -15,7 +15,8 @@ from bench.workloads.contract import Operation
 if TYPE_CHECKING:
     from torch import Tensor
 
-SMALL = 2**24  # numbers of an input that is kept in float64
+WHOLE_FLOPS = 5e8  # what float64 computes of an answer; a larger one is summed or sampled
+SMALL, TINY = 2**24, 2**16  # numbers of an input that is kept in float64: of a product, of anything else
 WITNESSES = 3  # elements by which the judge itself is judged
 WITNESS_LIMIT = 1e-9  # relative; float64's own rounding is a thousandth of it at the largest sizes
 
@@ -30,10 +31,9 @@ class Question:
         numbers = [one for one in inputs if one.is_floating_point()]
         self.positive = all(bool((one.min() >= 0).item()) for one in numbers if one.numel())
         self.exactly = self.truth.rounding == "none"
-        keep = not self.exactly
-        self.inputs = [
-            one.double() if keep and one.is_floating_point() and one.numel() <= SMALL else one for one in inputs
-        ]
+        product = self.truth.estimate or (self.truth.mixtures and self.flops <= WHOLE_FLOPS)
+        keep = 0 if self.exactly else SMALL if product else TINY  # inputs that every line takes in full
+        self.inputs = [one.double() if one.is_floating_point() and one.numel() <= keep else one for one in inputs]
         self._sound: bool | None = None
 
     @property
@@ -63,14 +63,15 @@ class Question:
         sizes = self.truth.exact(lines, *self.magnitudes)
         return sizes if sizes.dim() else sizes.view(1)
 
-    def compare(self, found: Population, out: Tensor, lines: slice) -> None:
-        """Add the errors of these lines."""
+    def compare(self, found: Population, out: Tensor, lines: slice) -> Tensor:
+        """Add the errors of these lines; what they should be."""
         along, exact = self.truth.along, self.exact(lines)
         part = out.narrow(along, lines.start, lines.stop - lines.start)
         if self.exactly and part.dtype == exact.dtype and part.equal(exact):
             found.add_right(part.numel())
         else:
             found.add(part, exact, self.magnitude(exact, lines), along, range(lines.start, lines.stop))
+        return exact
 
     def fits(self, out: Tensor) -> bool:
         """Has it the shape of the right answer? As far as that is known without computing much."""
