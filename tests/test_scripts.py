@@ -1,4 +1,4 @@
-"""Every script that is shipped runs, on a small input, and prints; what it finds is not asserted: that is a measurement."""
+"""Every script that is shipped runs on a small input and prints. What it finds is a measurement, and not asserted."""
 
 import subprocess
 import sys
