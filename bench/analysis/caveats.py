@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bench.records.case import Variant
 from bench.records.measurement import BUSY, CONVERGED, NOISY, TIMED_OUT, UNVERIFIED, WRONG, Measurement
-from bench.records.reason import Figure, Reason, because
+from bench.records.reason import Figure, Quantity, Reason, because
 from bench.records.run import Run
 
 MOST_NAMED, MOST_FLAGGED = 4, 3
+ONE_SIDED = 0.9  # share of the largest class from which a network learns little
 STATUSES = {  # kinds behind "1 of 9 cases", behind "2 of 9 cases"
     UNVERIFIED: ("unverified_one", "unverified_many"),
     NOISY: ("noisy_one", "noisy_many"),
@@ -19,7 +20,14 @@ STATUSES = {  # kinds behind "1 of 9 cases", behind "2 of 9 cases"
 
 def caveats(run: Run) -> list[Reason]:
     """One for each reason to be careful; none if there is none."""
-    return [*_struck_out(run), *_by_status(run), *_scattered(run), *_flagged(run), *_of_the_machine(run)]
+    return [
+        *_struck_out(run),
+        *_by_status(run),
+        *_scattered(run),
+        *_flagged(run),
+        *_of_the_data(run),
+        *_of_the_machine(run),
+    ]
 
 
 def listed(names: Sequence[Figure], most: int) -> Reason:
@@ -84,6 +92,15 @@ def _flagged(run: Run) -> list[Reason]:
         )
         for flag in dict.fromkeys(flag for m in run.measurements for flag in m.flags)
     ]
+
+
+def _of_the_data(run: Run) -> list[Reason]:
+    """Images nearly all of one class can't teach: a network that always says it seems to know all."""
+    labels = run.settings.get("labels")
+    share, classes = (labels.get("largest"), labels.get("classes")) if isinstance(labels, Mapping) else (None, None)
+    if not isinstance(share, int | float) or not isinstance(classes, int) or not ONE_SIDED < share <= 1:
+        return []
+    return [because("same_labels", share=Quantity(share, "%"), classes=classes)]
 
 
 def _of_the_machine(run: Run) -> list[Reason]:

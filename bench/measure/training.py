@@ -49,7 +49,7 @@ def train(plan: TrainingPlan, control: Control, before: Sequence[Outcome] = ()) 
         name: {"covers": meter.covers and meter.covers.plain(), "absent": meter.reason and meter.reason.plain()}
         for name, meter in meters.items()
     }
-    settings = settings_of(plan, images.label) | {"energy": joules}
+    settings = settings_of(plan, images.label) | {"energy": joules, "labels": images.labels}
     run = Run("training", capture_environment(hardware), settings, tuple(before))
     finish = GrowingRun(run, control).add
     progress, faults = TrainingProgress(plan, control), FaultHandler(devices, control)

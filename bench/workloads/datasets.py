@@ -60,6 +60,12 @@ class ImageSet:
     test_x: Tensor
     test_y: Tensor
 
+    @property
+    def labels(self) -> dict[str, float]:
+        """How many classes the training images are of, and the share of the largest: plain values, for settings."""
+        numbers = np.bincount(self.train_y.numpy(), minlength=CLASSES)
+        return {"classes": int((numbers > 0).sum()), "largest": float(numbers.max() / max(1, numbers.sum()))}
+
 
 def load(source: str = FASHION, *, images: int | None = None, folder: Path | None = None) -> ImageSet:
     """Load "fashion-mnist", "synthetic", or the folder with the four IDX files whose path ``source`` is.

@@ -1,16 +1,20 @@
 """Wrong steps and answers of a network are found, right ones are not called wrong."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
+from fakes import ENVIRONMENT
 
+from bench.analysis.caveats import caveats
 from bench.machine.devices import Device
 from bench.measure.plans import TrainingPlan
 from bench.measure.trainer import Trainer, initial_weights, order
 from bench.measure.verification.steps import check_answers, check_step, check_trained
 from bench.records.case import Variant
 from bench.records.measurement import REDUCED, RIGHT, UNVERIFIED, WRONG
+from bench.records.run import Run
 from bench.text.tell import tell
 from bench.workloads.datasets import load
 from bench.workloads.networks import NETWORKS
@@ -208,3 +212,15 @@ def test_one_image_answered_slightly_wrong_is_wrong_and_named(images, monkeypatc
     monkeypatch.setattr(student, "infer", spoil)
     found = check_answers(NETWORKS["mlp"], student, index)
     assert found.verdict == WRONG and tell(found.where) == "image 5"
+
+
+@pytest.mark.parametrize(("most", "told"), [(1.0, True), (0.95, True), (0.5, False)])
+def test_images_nearly_all_of_one_class_are_told(images, most, told):
+    labels = torch.arange(400) % 10
+    labels[: round(400 * most)] = 3
+    known = replace(images, train_y=labels).labels
+    assert known["largest"] == pytest.approx((400 * most + (400 - 400 * most) / 10) / 400, abs=0.01)
+    run = Run("training", ENVIRONMENT, {"labels": known})
+    assert any("of one class" in tell(one) for one in caveats(run)) == told
+    assert caveats(Run("training", ENVIRONMENT, {"labels": {"largest": math.nan, "classes": "?"}})) == []
+    assert caveats(Run("training", ENVIRONMENT, {"labels": [1]})) == []

@@ -1,17 +1,27 @@
 """What verification says of strange numbers, of its own reference, and of faults that come only now and then."""
 
 import math
+import operator
 
 import pytest
 import torch
 from injected import DTYPES, case
 
+from bench.analysis.caveats import caveats
+from bench.measure.discovery import find_devices
+from bench.measure.gate import Gate
+from bench.measure.job import Control
+from bench.measure.plans import SweepPlan
+from bench.measure.sweep import measure
 from bench.measure.verification import case as case_room
 from bench.measure.verification.case import IN_A_ROW, Outline, Verifier
 from bench.measure.verification.judge import Judge
 from bench.measure.verification.places import Places
 from bench.measure.verification.verdicts import worse
+from bench.records.budget import EFFORTS
 from bench.records.measurement import REDUCED, RIGHT, UNVERIFIED, WRONG, Check
+from bench.storage.reading import from_json
+from bench.storage.writing import to_json
 from bench.text.tell import tell
 from bench.workloads.operations import OPERATIONS
 
@@ -196,3 +206,74 @@ def test_a_check_costs_one_step_of_the_device():
     before = step.calls
     verifier.first()
     assert step.calls == before + 1
+
+
+# ------------------------------------------------------------ a whole run
+
+
+def swept(sizes):
+    """A run of matrix × matrix on the CPU at the quickest effort."""
+    runs = []
+
+    def publish(**changes):
+        if "run" in changes:
+            runs.append(changes["run"])
+
+    found = {info.name: info for info in find_devices() if info.name == "cpu"}
+    plan = SweepPlan("matmul", sizes, ("cpu",), EFFORTS["quick"])
+    measure(plan, Control(found, Gate(lambda: None), publish))
+    return runs[-1]
+
+
+def spoilt(change):
+    """``operator.matmul`` that is wrong for float32 alone, as in the issue; ``change`` gets the right answer."""
+
+    def matmul(a, b):
+        out = torch.matmul(a, b)
+        return change(out) if out.dtype == torch.float32 else out
+
+    return matmul
+
+
+FAULTY = {
+    "rows 100 to 109": lambda out: out.index_copy(0, torch.arange(100, 110), 2 * out[100:110]),
+    "rows 200 to 209": lambda out: out.index_copy(0, torch.arange(200, 210), 1.001 * out[200:210]),
+    "one element, at (7, 9)": lambda out: out.index_put((torch.tensor([7]), torch.tensor([9])), out[7, 9] + 3),
+    "rows 0 to 31": lambda out: out.index_fill(0, torch.arange(32), math.nan),
+}
+
+
+@pytest.mark.parametrize("place", FAULTY)
+def test_a_run_names_the_place_of_a_fault_and_goes_on(monkeypatch, place):
+    monkeypatch.setattr(operator, "matmul", spoilt(FAULTY[place]))
+    run = swept((300, 310))
+    assert [m.status for m in run.outcomes] == [WRONG, WRONG]
+    for m in run.outcomes:
+        assert place in tell(m.reason) and tell(m.check.where) == place
+    told = [*map(tell, caveats(run))]
+    assert any("struck out" in line and place in line for line in told) and any(
+        "worth a report" in line for line in told
+    )
+
+
+def test_an_operation_that_returns_a_buffer_at_once_has_a_verdict_in_words_and_can_be_stored(monkeypatch):
+    """For float64, too; and that a step takes no longer than a call that does nothing is told."""
+    buffers = {}
+
+    def nothing(a, b):
+        key = a.dtype, a.shape
+        if key not in buffers:
+            buffers[key] = torch.full((a.shape[0], b.shape[1]), math.nan, dtype=a.dtype)
+        return buffers[key]
+
+    monkeypatch.setattr(operator, "matmul", nothing)
+    monkeypatch.setattr(case_room.clock, "empty_call_s", lambda: 1e-3)
+    run = swept((64, 80))
+    assert [m.status for m in run.outcomes] == [WRONG, WRONG]
+    assert all("not finite" in tell(m.reason) for m in run.outcomes)
+    assert from_json(to_json(run)).outcomes == run.outcomes
+    assert any("seems to do nothing" in tell(flag) for flag in run.outcomes[0].flags)
+
+
+def test_right_answers_of_a_whole_run_are_right():
+    assert [m.check.verdict for m in swept((64, 300)).outcomes] == [RIGHT, RIGHT]

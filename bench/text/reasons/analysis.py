@@ -27,6 +27,7 @@ ANALYSIS = {
     "leaves_out_waiting": "{factor} times the true time, since it leaves out the time spent waiting",
     "struck_one": "{names} on {variant} is struck out: {why:lower}",
     "struck_many": "{names} on {variant} are struck out: {why:lower}",
+    "same_labels": "{share} of its training images are of one class ({classes} of 10 classes are there): a network that always says so is right, and has learnt nothing.",
     "named_with": "{name}, {dtype}",
     "report_wrong": "An answer that is wrong is worth a report to PyTorch (github.com/pytorch/pytorch/issues), with this line: PyTorch {torch}, {hardware}, {case}: {why}",
     "some_of_cases": "{some} of {total} cases {what}: {names}.",
