@@ -13,7 +13,7 @@ BENCH = ROOT / "bench"
 DRAWING = ast.get_docstring(ast.parse((BENCH / "__init__.py").read_text()))
 FLOORS = re.findall(r"^    (\w+)  ", DRAWING, re.MULTILINE)
 MODULES = sorted(BENCH.rglob("*.py"))
-HEAVY = {  # what a function may import for itself, since it costs a first page, or a machine that only measures, too much
+HEAVY = {  # what a function may import for itself: it costs a first page, or a machine that only measures, too much
     "torch",
     "torchvision",
     "pandas",

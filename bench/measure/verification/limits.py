@@ -2,7 +2,7 @@
 
 Errors are relative to the sum of the magnitudes of what is added up. Adding k numbers of one sign one after the other,
 in a format of unit roundoff u, is off by about 0.3 √k u (standard deviation; any other order is off by less). The
-limit of an element is eight of those, and two roundings of the result: see N. Higham and T. Mary, A New Approach to
+limit of an element is ten of those, and two roundings of the result: see N. Higham and T. Mary, A New Approach to
 Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4. The numbers below were measured
 over thousands of honest answers by ``tests/performance/verification.py``; each is at least twice the largest seen.
 """
@@ -20,7 +20,7 @@ SMALLEST = {"float64": 2.0**-1022, "float32": 2.0**-126, "float16": 2.0**-14, "b
 LARGEST = {"float64": 1.797e308, "float32": 3.402e38, "float16": 65504.0, "bfloat16": 3.389e38}
 TF32 = 2.0**-11  # unit roundoff of the factors
 SUMMED = 0.3  # standard deviation of a sum of k terms, in √k u
-ELEMENT, POPULATION = 8.0, 3.0  # of those for one element, and for the root of the mean square of all
+ELEMENT, POPULATION = 10.0, 3.0  # of those for one element, and for the root of the mean square of all
 FEW = {"elementwise": 1.0, "softmax": 8.0, "layernorm": 8.0, "attention": 16.0, "sums": 0.0, "none": 0.0}  # further u
 BELL = 5.0  # standard deviations of sums with random signs, where a single element has one size
 SUMS = 1.0  # further roundings of the result, of the largest of very many sums
