@@ -29,7 +29,6 @@ def case(name: str, size: int, dtype: str, seed: int) -> tuple[Callable[..., Ten
 
 def faults(name: str, dtype: str) -> dict[str, Callable[[Tensor, random.Random], Tensor]]:
     """By name: what each makes of a right answer (it gets a copy)."""
-    by = 1 + SLIGHTLY[dtype]
 
     def part(change: Callable[[Tensor], object], choose: Callable[[Tensor, random.Random], Tensor]) -> Callable:
         def spoil(out: Tensor, rng: random.Random) -> Tensor:
@@ -38,11 +37,18 @@ def faults(name: str, dtype: str) -> dict[str, Callable[[Tensor, random.Random],
 
         return spoil
 
-    def off(some: Tensor) -> None:
-        """At least by a step of the format, where the factor alone is rounded away."""
-        some.copy_(torch.where(some == 0, torch.full_like(some, SLIGHTLY[dtype]), some * by))
+    def slightly(choose: Callable[[Tensor, random.Random], Tensor]) -> Callable:
+        """A factor; what is nearly nothing beside the others is changed by as much as a tenth of these would be."""
 
-    found = {f"{what}, slightly": part(off, choose) for what, choose in PLACES.items()}
+        def spoil(out: Tensor, rng: random.Random) -> Tensor:
+            some, least = choose(out, rng), 0.1 * out.double().abs().mean().item() * SLIGHTLY[dtype]
+            added = (some.double() * SLIGHTLY[dtype]).abs().clamp_min(least)
+            some.copy_(some.double() + torch.where(some < 0, -added, added))
+            return out
+
+        return spoil
+
+    found = {f"{what}, slightly": slightly(choose) for what, choose in PLACES.items()}
     found |= {f"{what}, zeros": part(torch.Tensor.zero_, choose) for what, choose in PLACES.items()}
     found |= {
         "element, nan": part(lambda some: some.fill_(math.nan), PLACES["element"]),
