@@ -35,7 +35,7 @@ class Judge:
         question, truth = self._question, self._question.truth
         out = answer.detach().cpu()
         out = out if out.dim() else out.view(1)
-        with torch.no_grad():
+        with torch.no_grad(), torch.autocast("cpu", enabled=False):  # a case may be measured under it
             if not question.fits(out):
                 return wrong(question.limits(), because("wrong_shape", shape=tuple(out.shape)))
             if not question.reliable(out):

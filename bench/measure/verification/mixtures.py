@@ -3,6 +3,9 @@
 C = A B is tested as C X = A (B X), where X sums groups of columns with random signs: each row of C gives one number a
 group, off by the rounding of the group's elements (its square root more than one element's) unless something is wrong
 there. The same with groups of rows tests it column by column. A convolution is summed over its channels.
+
+What this cannot see is an error of one element that is less than the rounding of its whole group: in float32 far below
+a ten thousandth, but in a format of few digits some per cent, where groups are large.
 R. Freivalds, Probabilistic machines can use less running time, IFIP Congress 1977.
 """
 
