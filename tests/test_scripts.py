@@ -14,7 +14,7 @@ SMALL = {  # the smallest input of each
     "calibrate.py": ["--sizes", "100", "--dtypes", "float32"],
     "disturbance.py": ["--rounds", "1", "--effort", "quick"],
     "gpu_faults.py": [],
-    "page_speed.py": ["--tries", "1"],
+    "page_speed.py": ["--tries", "1", "--runs", "20", "--seconds", "6"],
     "verification.py": ["costs", "--sizes", "64", "--operations", "matvec,sort"],
 }
 IN_A_BROWSER = ("disturbance.py", "page_speed.py")

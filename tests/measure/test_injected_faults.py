@@ -39,7 +39,7 @@ def test_faults_in_answers_too_large_for_float64_are_caught_too(name, dtype):
 
 def test_what_is_judged_of_a_large_attention_is_said():
     found = {fault: check for fault, check, _ in injected("attention", 800, "float32", seed=0)}
-    assert found["honest"].verdict == RIGHT and 0.3 < found["honest"].share < 1
+    assert found["honest"].verdict == RIGHT and 0.1 < found["honest"].share < 1
     assert "number by number" in tell(found["honest"].reason)
     missed = [fault for fault, check in found.items() if not caught(check)]
     assert set(missed) <= {"honest", "element, slightly", "row, slightly"}, (

@@ -17,6 +17,7 @@ from bench.workloads.contract import Operation
 if TYPE_CHECKING:
     from torch import Tensor
 
+SAMPLE_FLOPS = 2e8  # of the lines that are compared in full where the others are estimated
 BLOCK, FEWEST_BLOCKS = 16, 4  # lines that are sampled together
 ESTIMATE_MARGIN = 3.0  # times the largest deviation seen where the exact answer is known, too
 
@@ -80,6 +81,6 @@ class Judge:
         """Blocks of lines: the first, the last, and a random choice."""
         size = self._question.size
         blocks = -(-size // BLOCK)
-        wanted = min(blocks, max(FEWEST_BLOCKS, int(WHOLE_FLOPS / self._question.flops * blocks)))
+        wanted = min(blocks, max(FEWEST_BLOCKS, int(SAMPLE_FLOPS / self._question.flops * blocks)))
         chosen = {0, blocks - 1, *random.Random(size).sample(range(blocks), wanted - 2)}
         return (slice(BLOCK * one, min(BLOCK * one + BLOCK, size)) for one in sorted(chosen))

@@ -175,15 +175,15 @@ def _parts(
     tensor: Tensor,
     dimension: int,
 ) -> tuple[list[Tensor], int]:
-    """What ``change`` makes of parts in float64 and their signs, and along which dimension they lie side by side."""
+    """What ``change`` makes of parts and their signs, and along which dimension they lie side by side."""
     length, last = tensor.shape[dimension], dimension % tensor.dim() == tensor.dim() - 1
     if last and tensor.dim() > 1:  # rows, each in full
         rows = slices(tensor.shape[-2], tensor.numel() // tensor.shape[-2])
-        return [change(tensor[..., one, :].double(), signs) for one in rows], -2
+        return [change(tensor[..., one, :], signs) for one in rows], -2
     groups = slices(-(-length // width), tensor.numel() // length * width)
     spans = [(one.start * width, min(one.stop * width, length)) for one in groups]
     return [
-        change(tensor.narrow(dimension, first, end - first).double(), None if signs is None else signs[first:end])
+        change(tensor.narrow(dimension, first, end - first), None if signs is None else signs[first:end])
         for first, end in spans
     ], dimension
 
@@ -195,11 +195,11 @@ def _sums(signs: Tensor | None, width: int, part: Tensor, dimension: int) -> Ten
     if signs is not None:
         shape = [1] * part.dim()
         shape[dimension] = length
-        part = part * signs.view(shape)
+        part = part * signs.view(shape)  # float64, as the signs are
     groups = length // width
     at = dimension % part.dim()
-    sums = part.narrow(at, 0, groups * width).unflatten(at, (groups, width)).sum(at + 1)
+    sums = part.narrow(at, 0, groups * width).unflatten(at, (groups, width)).sum(at + 1, dtype=torch.float64)
     if groups * width == length:
         return sums
-    rest = part.narrow(at, groups * width, length - groups * width).sum(at, keepdim=True)
+    rest = part.narrow(at, groups * width, length - groups * width).sum(at, keepdim=True, dtype=torch.float64)
     return torch.cat((sums, rest), at)

@@ -46,7 +46,8 @@ class Population:
         scale = scale.clamp_min(self.limits.smallest)
         errors = (out - exact).div_(scale)
         low, high = (one.item() for one in errors.aminmax()) if errors.numel() else (0.0, 0.0)
-        if not (math.isfinite(low) and math.isfinite(high)) or not math.isfinite(scale.sum().item()):
+        finite = math.isfinite(low) and math.isfinite(high)  # as they are not if a value is its own infinite scale
+        if not finite or not (itself or math.isfinite(scale.sum().item())):
             errors, exact, scale = self._strange(out, exact, scale, along, indices)
             low, high = (one.item() for one in errors.aminmax())
         self.add_errors(errors, None if itself else exact / scale, max(-low, high))
