@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bench.analysis import comparison, spread
 from bench.analysis.caveats import caveats
 from bench.analysis.verdicts import verdicts
-from bench.measure.device_checks import Checkup
+from bench.records.checkup import Checkup
 from bench.records.device import DeviceInfo
 from bench.records.measurement import Failure, Outcome
 from bench.records.run import Run

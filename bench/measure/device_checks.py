@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ from bench.measure.clock import time_block
 from bench.measure.disturbance import slowdown_beside_a_page
 from bench.measure.doubtful_results import DOUBTFUL, off_by
 from bench.measure.gate import Gate
-from bench.records.environment import Environment
 from bench.records.reason import DeviceRefused, Quantity, Reason, because, reason_of
 
 if TYPE_CHECKING:
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from bench.measure.job import Control
     from bench.records.device import DeviceInfo
     from bench.stats.estimate import Estimate
+from bench.records.checkup import Checkup, Verdict
 
 PRODUCT, CALLS = 1024, 20  # of the matrices timed here
 AGREE, IDLE_S, THREADS_S = 0.1, 1.5, 60.0
@@ -44,24 +43,6 @@ def work():
 both = [threading.Thread(target=work) for _ in range(2)]
 [one.start() for one in both], [one.join() for one in both]
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What one check found: ``good`` is None where it could not be made."""
-
-    device: str
-    name: Reason
-    good: bool | None
-    text: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Checkup:
-    """Every accelerator's verdicts, and the machine they were found on."""
-
-    environment: Environment
-    checks: tuple[Verdict, ...]
 
 
 def check_up(

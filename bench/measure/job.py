@@ -18,7 +18,7 @@ from bench.records.run import Run
 
 if TYPE_CHECKING:
     from bench.analysis.spread import Spread
-    from bench.measure.device_checks import Checkup
+    from bench.records.checkup import Checkup
     from bench.records.device import DeviceInfo
 
 

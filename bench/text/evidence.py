@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from bench.measure.device_checks import Checkup
 from bench.measure.doctor import Finding
+from bench.records.checkup import Checkup
 from bench.text.language import ENGLISH, speaking
 from bench.text.tell import tell
 

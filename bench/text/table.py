@@ -7,7 +7,7 @@ import io
 from dataclasses import asdict
 from statistics import median
 
-from bench.records.measurement import Failure, Outcome
+from bench.records.measurement import Failure, Measurement, Outcome
 from bench.records.run import Run
 from bench.text.language import ENGLISH, speaking
 from bench.text.tell import tell
@@ -89,8 +89,16 @@ def _row(run: Run, outcome: Outcome) -> dict[str, object]:
     )
     if isinstance(outcome, Failure):
         return row | {"reason": tell(outcome.error)}
-    mid, speedup, learning = outcome.median_s, run.speedup(outcome), outcome.learning
-    row |= {
+    row |= _measured(outcome)
+    if speedup := run.speedup(outcome):
+        row |= dict(zip(("speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high"), speedup, strict=True))
+    return row
+
+
+def _measured(outcome: Measurement) -> dict[str, object]:
+    """What a measurement alone tells; figures that it lacks are left out."""
+    mid, learning = outcome.median_s, outcome.learning
+    row: dict[str, object] = {
         "median_s": mid.value,
         "ci95_low_s": mid.low,
         "ci95_high_s": mid.high,
@@ -114,8 +122,6 @@ def _row(run: Run, outcome: Outcome) -> dict[str, object]:
         row["relative_error"] = outcome.check.error
     if outcome.memory:
         row |= {"memory_bytes": outcome.memory.used_bytes, "pool_bytes": outcome.memory.pool_bytes}
-    if speedup:
-        row |= dict(zip(("speedup_vs_cpu", "speedup_ci95_low", "speedup_ci95_high"), speedup, strict=True))
     if learning:
         row |= {
             "images": learning.images,

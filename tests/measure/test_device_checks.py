@@ -12,11 +12,12 @@ from fakes import ENVIRONMENT, Calm, Watcher
 from bench.cli.main import main
 from bench.machine.devices import Device
 from bench.measure import device_checks, disturbance
-from bench.measure.device_checks import Checkup, Verdict, check_here, check_up
+from bench.measure.device_checks import check_here, check_up
 from bench.measure.discovery import find_devices
 from bench.measure.disturbance import slowdown_beside_a_page
 from bench.measure.doubtful_results import DOUBTFUL
 from bench.measure.job import Stopped
+from bench.records.checkup import Checkup, Verdict
 from bench.records.reason import because
 from bench.stats.estimate import Estimate
 from bench.text.evidence import to_send

@@ -8,9 +8,10 @@ from typing import Literal
 import streamlit as st
 
 from bench.machine.home import VARIABLE, bench_home
-from bench.measure.device_checks import Checkup, check_here
+from bench.measure.device_checks import check_here
 from bench.measure.doctor import examine
 from bench.measure.job import Snapshot
+from bench.records.checkup import Checkup
 from bench.records.run import REFERENCE
 from bench.text.evidence import to_send
 from bench.text.language import translate
