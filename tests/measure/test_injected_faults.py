@@ -44,8 +44,6 @@ def test_what_is_judged_of_a_large_attention_is_said():
     missed = [fault for fault, check in found.items() if not caught(check)]
     few = {f"{place}, slightly" for place in ("element", "row", "last row", "tile", "band")}
     assert set(missed) <= {"honest", *few}, "few elements, by less than the estimate is good for"
-        "few elements, by less than the estimate is good for"
-    )
 
 
 PLACES = {

@@ -5,7 +5,7 @@ in a format of unit roundoff u, is off by about 0.3 √k u (standard deviation; 
 limit of an element is ten of those, and two roundings of the result: see N. Higham and T. Mary, A New Approach to
 Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41, 2019, theorem 2.4. The numbers below were measured
 over ten thousand honest answers by ``tests/performance/verification.py``: none was beyond half of its limit, but for
-some sums (up to 0.7), and what these cast suspicion on is computed element by element before it is called wrong.
+some sums (up to 0.9), and what these cast suspicion on is computed element by element before it is called wrong.
 """
 
 from __future__ import annotations
